@@ -1,0 +1,111 @@
+//! The traits between a sweep and whatever it measures.
+
+use kernelgauge_data::{
+    Bytes, CacheState, Diagnostic, Environment, ExitStatus, Failure, Machine, Nanos, Origin, Point,
+    SkipReason,
+};
+use thiserror::Error;
+
+/// Something that executes points and times them.
+pub trait Device: Send {
+    /// What the measurements will speak for.
+    fn machine(&self) -> Machine;
+
+    /// [`Origin::Measured`] for hardware, [`Origin::Synthetic`] for a simulated device.
+    fn origin(&self) -> Origin;
+
+    /// The facts that must agree for measurements of two runs to be mixed.
+    fn environment(&self) -> Environment;
+
+    /// A file-name-safe key: two runs with the same key must not measure at the same time.
+    fn lock_key(&self) -> String;
+
+    /// Memory a point may use now.
+    fn free_memory(&self) -> Bytes;
+
+    /// Resolution and cost of the timer, measured.
+    fn timer(&self) -> Timer;
+
+    /// Memory `point` needs in this cache state, operands, copies and reference included.
+    fn memory_needed(&self, point: &Point, cache: CacheState) -> Bytes;
+
+    /// Whether the device can execute `point` in this cache state at all.
+    ///
+    /// # Errors
+    /// The reason, for the record of the point.
+    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason>;
+
+    /// Allocates and fills the operands of `point` from `seed`. Nothing of this is timed.
+    ///
+    /// # Errors
+    /// Why the point cannot run: the failure belongs to the point, not to the run.
+    fn prepare<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure>;
+}
+
+/// A point with its operands in place.
+pub trait Workload {
+    /// The kernel, library or backend that does the work, for [`kernelgauge_data::Conditions`].
+    fn kernel(&self) -> &str;
+
+    /// Executes once and compares the result with a plain reference.
+    ///
+    /// # Errors
+    /// [`Failure::WrongResult`] with the largest deviation, or a device failure.
+    fn verify(&mut self) -> Result<(), Failure>;
+
+    /// Executes `executions` times back to back and times them together.
+    ///
+    /// # Errors
+    /// A device failure, or an elapsed time that is no measurement.
+    fn time(&mut self, executions: u32) -> Result<Timing, Failure>;
+}
+
+/// One timing: the raw material of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Elapsed time of all executions together.
+    pub elapsed: Nanos,
+    /// Executions behind it.
+    pub executions: u32,
+    /// Whether the device reported a lowered clock meanwhile.
+    pub throttled: bool,
+}
+
+/// Resolution and cost of a device's timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timer {
+    /// Smallest difference the timer can report.
+    pub resolution: Nanos,
+    /// What reading it twice adds to a timing.
+    pub cost: Nanos,
+}
+
+/// Why a device cannot be used at all.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// A library or driver is missing.
+    #[error("{what}")]
+    Missing {
+        /// A sentence: what was looked for and not found.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+impl Diagnostic for DeviceError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            DeviceError::Missing { hint, .. } => Some(hint.clone()),
+        }
+    }
+
+    fn exit_status(&self) -> ExitStatus {
+        ExitStatus::Environment
+    }
+}

@@ -1,0 +1,54 @@
+//! The conditions a point was measured under, which are part of its identity.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether the operands were in a cache when the timing began.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheState {
+    /// The source does not say.
+    #[default]
+    Unstated,
+    /// The same operands again and again.
+    Hot,
+    /// Operands evicted, or rotated through more memory than the last cache holds.
+    Cold,
+}
+
+impl CacheState {
+    /// `cold`, `hot`, or empty.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CacheState::Unstated => "",
+            CacheState::Hot => "hot",
+            CacheState::Cold => "cold",
+        }
+    }
+}
+
+/// What the operands held. Zeros draw less power than random data and run up to 15 % faster
+/// (DeepBench issue 104, CUTLASS issue 2004), so the contents are part of the key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputContent {
+    /// The source does not say.
+    #[default]
+    Unstated,
+    /// Random values from a recorded seed: the default of every measurement of this tool.
+    Random,
+    /// Anything else, by the source's own name (`zeros`, `uniform01`).
+    Named(String),
+}
+
+/// The conditions of one record.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Cold or hot operands.
+    pub cache: CacheState,
+    /// Contents of the operands.
+    pub input: InputContent,
+    /// The kernel, library or backend that did the work; empty when unstated.
+    pub kernel: String,
+}

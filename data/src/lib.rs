@@ -1,0 +1,38 @@
+//! Units, points, measurements, data sets and importers.
+//!
+//! Everything the other crates say to each other is said in the types of this crate: a
+//! [`Point`] is one kind of work with every parameter fixed, a [`Record`] is a point with what
+//! became of it, a [`DataSet`] is the records of one machine with their provenance. Numbers
+//! cross the border of this crate as [`Nanos`] and [`Bytes`], never as bare floats.
+//!
+//! Left to others: measuring (`kernelgauge-cuda`, `kernelgauge-calibrate`), fitting
+//! (`kernelgauge-model`) and answering (`kernelgauge-predict`).
+
+#![forbid(unsafe_code)]
+
+pub mod conditions;
+pub mod diagnostic;
+pub mod dtype;
+pub mod environment;
+pub mod family;
+pub mod machine;
+pub mod measurement;
+pub mod nearest;
+pub mod point;
+pub mod units;
+
+pub use conditions::{CacheState, Conditions, InputContent};
+pub use diagnostic::{Diagnostic, ExitStatus};
+pub use dtype::Dtype;
+pub use environment::Environment;
+pub use family::Family;
+pub use machine::{Hardware, Links, Machine, Origin};
+pub use measurement::{
+    Failure, Flag, Flags, Measurement, Outcome, Record, SkipReason, Spread, StopReason,
+};
+pub use point::{
+    AttentionPhase, AttentionPoint, Collective, CollectivePoint, CopyDirection, CopyPoint,
+    CustomPoint, Direction, Distribution, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
+    Optimizer, Point,
+};
+pub use units::{Bytes, Nanos};

@@ -1,0 +1,245 @@
+//! Time and size as integers: nanoseconds and bytes.
+//!
+//! A time never leaves this module as a bare number except at a file border, where the column
+//! name carries the unit. Bandwidth is decimal GB/s (1e9 bytes per second).
+
+use std::fmt;
+use std::ops::Add;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The longest time accepted from a file: 1e6 seconds. Anything above is a unit mix-up.
+const LONGEST_NANOS: f64 = 1e15;
+
+/// A positive or zero duration in integer nanoseconds.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(u64);
+
+/// Why a number is not a usable time or size.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnitError {
+    /// NaN or infinite.
+    #[error("{0} is not a finite number")]
+    NotFinite(String),
+    /// Zero or negative.
+    #[error("{0} is not a positive time")]
+    NotPositive(String),
+    /// Under half a nanosecond: below every timer this tool knows.
+    #[error("{0} ns is below timer resolution")]
+    BelowResolution(String),
+    /// Over 1e6 seconds.
+    #[error("{0} s is longer than any measurement; is the unit right?")]
+    TooLong(String),
+    /// Not a size such as `65536`, `64KiB` or `1.5GB`.
+    #[error("`{0}` is not a size in bytes")]
+    NotASize(String),
+}
+
+impl Nanos {
+    /// A duration of `nanos` nanoseconds.
+    pub const fn new(nanos: u64) -> Self {
+        Nanos(nanos)
+    }
+
+    /// A measured duration given in nanoseconds, rounded to the nearest integer.
+    ///
+    /// # Errors
+    /// Refuses what cannot be a measurement: not finite, not positive, under half a
+    /// nanosecond, over 1e6 seconds. Nothing is clamped.
+    pub fn measured(nanos: f64) -> Result<Self, UnitError> {
+        if !nanos.is_finite() {
+            return Err(UnitError::NotFinite(nanos.to_string()));
+        }
+        if nanos <= 0.0 {
+            return Err(UnitError::NotPositive(nanos.to_string()));
+        }
+        if nanos < 0.5 {
+            return Err(UnitError::BelowResolution(nanos.to_string()));
+        }
+        if nanos > LONGEST_NANOS {
+            return Err(UnitError::TooLong((nanos / 1e9).to_string()));
+        }
+        Ok(Nanos(nanos.round() as u64))
+    }
+
+    /// [`Nanos::measured`] from microseconds.
+    ///
+    /// # Errors
+    /// As [`Nanos::measured`].
+    pub fn from_us(us: f64) -> Result<Self, UnitError> {
+        Self::measured(us * 1e3)
+    }
+
+    /// A model's answer, which is finite and positive by construction; anything else becomes
+    /// the nearest representable duration so that arithmetic cannot panic.
+    pub fn saturating(nanos: f64) -> Self {
+        Nanos(nanos.round().clamp(0.0, LONGEST_NANOS) as u64)
+    }
+
+    /// Nanoseconds.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Nanoseconds as a float, for statistics and fits.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// Microseconds, for files and people.
+    pub fn us(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// Seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+/// Four significant digits, and the unit a person would choose: `850 ns`, `168.1 µs`.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0 as f64;
+        let (value, unit) = match self.0 {
+            0..1_000 => (ns, "ns"),
+            1_000..1_000_000 => (ns / 1e3, "µs"),
+            1_000_000..1_000_000_000 => (ns / 1e6, "ms"),
+            _ => (ns / 1e9, "s"),
+        };
+        write!(f, "{} {unit}", four_digits(value))
+    }
+}
+
+/// `value` with at most four significant digits and no trailing zeros.
+pub fn four_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let decimals = (3 - magnitude).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A size in bytes.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// A size of `bytes` bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Bytes(bytes)
+    }
+
+    /// Bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Decimal GB/s when this many bytes move in `time`; none for a zero time.
+    pub fn per(self, time: Nanos) -> Option<f64> {
+        (time.get() > 0).then(|| self.0 as f64 / time.as_f64())
+    }
+}
+
+/// Binary units where they divide evenly (`64 MiB`), else the largest with four digits.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+        let mut value = self.0 as f64;
+        let mut unit = 0;
+        while value >= 1024.0 && unit + 1 < UNITS.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        write!(f, "{} {}", four_digits(value), UNITS[unit])
+    }
+}
+
+/// `65536`, `64K`, `64KiB`, `64 KB`, `1.5GiB`: K, M, G, T alone and with `iB` are powers of 1024
+/// (as nccl-tests counts them), with `B` powers of 1000.
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let refuse = || UnitError::NotASize(text.to_owned());
+        let trimmed = text.trim();
+        let digits =
+            trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, suffix) = trimmed.split_at(digits);
+        let scale: u64 = match suffix.trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kib" => 1 << 10,
+            "m" | "mib" => 1 << 20,
+            "g" | "gib" => 1 << 30,
+            "t" | "tib" => 1 << 40,
+            "kb" => 1_000,
+            "mb" => 1_000_000,
+            "gb" => 1_000_000_000,
+            "tb" => 1_000_000_000_000,
+            _ => return Err(refuse()),
+        };
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(scale).map(Bytes).ok_or_else(refuse);
+        }
+        let bytes = number.parse::<f64>().map_err(|_| refuse())? * scale as f64;
+        if !bytes.is_finite() || bytes < 0.0 || bytes > u64::MAX as f64 / 2.0 {
+            return Err(refuse());
+        }
+        Ok(Bytes(bytes.round() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_are_no_measurements_are_refused() {
+        for bad in [f64::NAN, f64::INFINITY, 0.0, -0.0, -1780.0, 0.3, 1e30] {
+            assert!(Nanos::measured(bad).is_err(), "{bad} was accepted");
+        }
+        assert_eq!(Nanos::from_us(168.1), Ok(Nanos::new(168_100)));
+    }
+
+    #[test]
+    fn people_see_four_digits_and_a_fitting_unit() {
+        let shown = |ns| Nanos::new(ns).to_string();
+        assert_eq!(shown(850), "850 ns");
+        assert_eq!(shown(168_060), "168.1 µs");
+        assert_eq!(shown(1_500_000), "1.5 ms");
+        assert_eq!(shown(60_324_042_000), "60.32 s");
+        assert_eq!(Bytes::new(64 << 20).to_string(), "64 MiB");
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        let read = |text: &str| text.parse::<Bytes>().map(Bytes::get);
+        assert_eq!(read("64MiB"), Ok(64 << 20));
+        assert_eq!(read("64M"), Ok(64 << 20));
+        assert_eq!(read("1.5 GB"), Ok(1_500_000_000));
+        assert_eq!(read("8"), Ok(8));
+        for bad in ["", "MiB", "12 parsecs", "-4", "99999999999T", "1e3"] {
+            assert!(read(bad).is_err(), "{bad} was accepted");
+        }
+    }
+}

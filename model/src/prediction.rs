@@ -1,0 +1,140 @@
+//! Questions to a model and its answers.
+
+use std::fmt;
+
+use kernelgauge_data::{CacheState, Nanos, Point};
+
+/// Which part of the model shall answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BasisChoice {
+    /// The measured time at a measured point, else the best the model has.
+    #[default]
+    Best,
+    /// The analytical term alone.
+    Analytical,
+    /// The linfa regression alone, outside any interpolation.
+    Learned,
+    /// Analytical term times learned correction, measured points not consulted.
+    Hybrid,
+    /// A published reference model, by name, for comparison.
+    Reference(ReferenceModel),
+}
+
+/// Published models that exist beside ours for comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceModel {
+    /// max(arithmetic / peak, traffic / bandwidth).
+    Roofline,
+    /// The reference system's plain embedding heuristic.
+    EmbeddingPlain,
+    /// The reference system's cache-aware embedding heuristic.
+    EmbeddingCache,
+    /// The reference system's three-region sigmoid curve for collectives.
+    Sigmoid,
+}
+
+/// A question to a model.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'point> {
+    /// What is asked for.
+    pub point: &'point Point,
+    /// Cold or hot operands; [`CacheState::Unstated`] takes what the machine was measured in,
+    /// hot before cold.
+    pub cache: CacheState,
+    /// Which part of the model shall answer.
+    pub basis: BasisChoice,
+    /// Whether to answer outside the domain (with a widened interval) instead of refusing.
+    pub extrapolate: bool,
+}
+
+/// Where a point lies relative to what was fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DomainStatus {
+    /// Every parameter within the fitted range.
+    Inside,
+    /// At most two octaves beyond, in one parameter.
+    Near,
+    /// Further out.
+    Outside,
+}
+
+/// What an answer rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// A measured point, returned as measured.
+    Measured,
+    /// Between measured points of one line.
+    Interpolated,
+    /// Analytical term times learned correction.
+    Hybrid,
+    /// The learned regression alone.
+    Learned,
+    /// The analytical term alone.
+    Analytical,
+    /// As hybrid or analytical, outside the domain.
+    Extrapolated,
+    /// A published reference model.
+    Reference,
+}
+
+/// One part of the analytical term, in the order it is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Term {
+    /// `launch`, `arithmetic`, `memory`, `latency`.
+    pub name: &'static str,
+    /// Its time.
+    pub time: Nanos,
+}
+
+/// A model's answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// The predicted time of one execution.
+    pub time: Nanos,
+    /// Lower end of the 90 % interval.
+    pub low: Nanos,
+    /// Upper end of the 90 % interval.
+    pub high: Nanos,
+    /// Where the point lies.
+    pub domain: DomainStatus,
+    /// What the answer rests on.
+    pub basis: Basis,
+}
+
+impl DomainStatus {
+    /// The word in every output format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DomainStatus::Inside => "inside",
+            DomainStatus::Near => "near",
+            DomainStatus::Outside => "outside",
+        }
+    }
+}
+
+impl Basis {
+    /// The word in every output format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Basis::Measured => "measured",
+            Basis::Interpolated => "interpolated",
+            Basis::Hybrid => "hybrid",
+            Basis::Learned => "learned",
+            Basis::Analytical => "analytical",
+            Basis::Extrapolated => "extrapolated",
+            Basis::Reference => "reference",
+        }
+    }
+}
+
+impl fmt::Display for DomainStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
