@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod build_info;
 pub mod conditions;
 pub mod diagnostic;
 pub mod dtype;
@@ -21,6 +22,7 @@ pub mod nearest;
 pub mod point;
 pub mod units;
 
+pub use build_info::{BuildInfo, Completions};
 pub use conditions::{CacheState, Conditions, InputContent};
 pub use diagnostic::{Diagnostic, ExitStatus};
 pub use dtype::Dtype;
