@@ -8,5 +8,7 @@
 //! This is the only crate of the workspace that may hold `unsafe`.
 
 pub mod device;
+pub mod random;
+pub mod simulated;
 
 pub use device::{Device, DeviceError, Timer, Timing, Workload};
