@@ -67,6 +67,23 @@ impl MemoryOp {
         }
     }
 
+    /// Whether only the number of elements matters; such points are written with one row.
+    pub const fn is_elementwise(self) -> bool {
+        match self {
+            MemoryOp::Add
+            | MemoryOp::Scale
+            | MemoryOp::Relu
+            | MemoryOp::Sigmoid
+            | MemoryOp::Gelu
+            | MemoryOp::Fill => true,
+            MemoryOp::Sum
+            | MemoryOp::Softmax
+            | MemoryOp::LayerNorm
+            | MemoryOp::Transpose
+            | MemoryOp::Concat => false,
+        }
+    }
+
     /// Operations per element: the reference system's element-wise table (ReLU 1, sigmoid 4,
     /// GELU 175, softmax 174, sum 1, copies 0), 8 for layer normalisation (two passes of
     /// multiply-add for the moments, then subtract, scale, multiply and add).
@@ -149,8 +166,9 @@ impl MemoryPoint {
         Parameters::new(&[self.rows, self.columns])
     }
 
+    /// Rows, except for the ops that do not care about shape: their sweeps keep one row.
     pub(super) fn axis(&self) -> usize {
-        0
+        usize::from(self.op.is_elementwise())
     }
 
     pub(super) fn work(&self) -> Work {
