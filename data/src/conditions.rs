@@ -1,6 +1,10 @@
 //! The conditions a point was measured under, which are part of its identity.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
+
+use crate::nearest::{self, UnknownName};
 
 /// Whether the operands were in a cache when the timing began.
 #[derive(
@@ -28,6 +32,19 @@ impl CacheState {
     }
 }
 
+impl FromStr for CacheState {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        match text {
+            "" => Ok(CacheState::Unstated),
+            "hot" => Ok(CacheState::Hot),
+            "cold" => Ok(CacheState::Cold),
+            _ => Err(nearest::unknown("cache state", text, ["hot", "cold"])),
+        }
+    }
+}
+
 /// What the operands held. Zeros draw less power than random data and run up to 15 % faster
 /// (DeepBench issue 104, CUTLASS issue 2004), so the contents are part of the key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,6 +57,27 @@ pub enum InputContent {
     Random,
     /// Anything else, by the source's own name (`zeros`, `uniform01`).
     Named(String),
+}
+
+impl InputContent {
+    /// `random`, the source's own name, or empty.
+    pub fn name(&self) -> &str {
+        match self {
+            InputContent::Unstated => "",
+            InputContent::Random => "random",
+            InputContent::Named(name) => name,
+        }
+    }
+}
+
+impl From<&str> for InputContent {
+    fn from(name: &str) -> Self {
+        match name {
+            "" => InputContent::Unstated,
+            "random" => InputContent::Random,
+            _ => InputContent::Named(name.to_owned()),
+        }
+    }
 }
 
 /// The conditions of one record.

@@ -86,6 +86,10 @@ impl FromStr for Dtype {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
+        // Our own names first: this runs once per row of a batch and must not allocate.
+        if let Some(dtype) = Dtype::ALL.into_iter().find(|dtype| dtype.name() == text) {
+            return Ok(dtype);
+        }
         let lower = text.trim().to_ascii_lowercase();
         let found = match lower.as_str() {
             "f64" | "fp64" | "float64" | "double" => Dtype::F64,

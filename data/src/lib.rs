@@ -16,10 +16,12 @@ pub mod diagnostic;
 pub mod dtype;
 pub mod environment;
 pub mod family;
+pub mod fields;
 pub mod machine;
 pub mod measurement;
 pub mod nearest;
 pub mod point;
+pub mod statistics;
 pub mod units;
 
 pub use build_info::{BuildInfo, Completions};

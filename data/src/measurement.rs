@@ -1,10 +1,12 @@
 //! What became of a point: measured, skipped or failed. Only `Measured` carries a time.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
+use crate::nearest::{self, UnknownName};
 use crate::point::Point;
 use crate::units::{Bytes, Nanos};
 
@@ -43,6 +45,37 @@ pub enum StopReason {
     SampleLimit,
     /// The user stopped the run.
     Interrupted,
+}
+
+impl StopReason {
+    const ALL: [StopReason; 5] = [
+        StopReason::Converged,
+        StopReason::NoiseStable,
+        StopReason::TimeLimit,
+        StopReason::SampleLimit,
+        StopReason::Interrupted,
+    ];
+
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StopReason::Converged => "converged",
+            StopReason::NoiseStable => "noise_stable",
+            StopReason::TimeLimit => "time_limit",
+            StopReason::SampleLimit => "sample_limit",
+            StopReason::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl FromStr for StopReason {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        StopReason::ALL.into_iter().find(|reason| reason.name() == text).ok_or_else(|| {
+            nearest::unknown("stop reason", text, StopReason::ALL.map(StopReason::name))
+        })
+    }
 }
 
 /// All samples of a point, summarised.
@@ -211,6 +244,17 @@ impl Flag {
     /// as size grows (`non_monotonic` is real there), so that flag alone only informs.
     pub const fn leaves_fit(self) -> bool {
         matches!(self, Flag::BelowSpeedOfLight | Flag::Spike | Flag::Throttled | Flag::FailedCheck)
+    }
+}
+
+impl FromStr for Flag {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Flag::ALL
+            .into_iter()
+            .find(|flag| flag.name() == text)
+            .ok_or_else(|| nearest::unknown("flag", text, Flag::ALL.map(Flag::name)))
     }
 }
 

@@ -99,6 +99,10 @@ impl FromStr for Collective {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
+        // Our own names first: this runs once per row of a batch and must not allocate.
+        if let Some(exact) = Collective::ALL.into_iter().find(|known| known.name() == text) {
+            return Ok(exact);
+        }
         let plain: String =
             text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_lowercase();
         let plain = plain.strip_suffix("base").unwrap_or(&plain);
