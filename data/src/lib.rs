@@ -17,11 +17,13 @@ pub mod dtype;
 pub mod environment;
 pub mod family;
 pub mod fields;
+pub mod import;
 pub mod machine;
 pub mod measurement;
 pub mod nearest;
 pub mod point;
 pub mod statistics;
+pub mod table;
 pub mod units;
 
 pub use build_info::{BuildInfo, Completions};
