@@ -1,1 +1,14 @@
-//! calibrate
+//! The command `calibrate`: plan, sweep, journal, gate, fit and report.
+//!
+//! [`plan`] decides which points are measured, purely; [`measure`] takes one of them.
+//!
+//! Left to others: operands and timing (`kernelgauge-cuda`), what a data set is and what is
+//! wrong with it (`kernelgauge-data`), fitting (`kernelgauge-model`).
+
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod device_list;
+pub mod elapsed;
+pub mod measure;
+pub mod plan;

@@ -1,0 +1,331 @@
+//! The command line of `calibrate`, as declared: one declaration per flag feeds the parser,
+//! `--help`, the man page and the completions.
+//!
+//! Parsing has no side effects and resolves nothing; the commands do. This file depends on clap
+//! and the standard library only, because the root package's build script includes it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Measure a machine once; fit; write one model file and one report.
+///
+/// Without a subcommand, `calibrate` measures: it plans, takes the measurements that an earlier
+/// run has not taken yet, checks them, fits a model and writes everything to one folder.
+#[derive(Debug, Parser)]
+#[command(name = "calibrate", disable_version_flag = true, args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    /// What to do; measuring, when left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// How to measure.
+    #[command(flatten)]
+    pub measure: MeasureArguments,
+
+    /// Print a man page or a completion script and exit.
+    #[arg(long, value_name = "WHAT")]
+    pub generate: Option<Generated>,
+
+    /// Print the version, with git revision and data stamp, and exit.
+    #[arg(short = 'V', long)]
+    pub version: bool,
+}
+
+/// What `--generate` can print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Generated {
+    /// The man page, in roff.
+    Man,
+    /// Completions for bash.
+    CompleteBash,
+    /// Completions for zsh.
+    CompleteZsh,
+    /// Completions for fish.
+    CompleteFish,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Import measurements of others, or logs and tables of yours, into a data set folder.
+    Import(ImportArguments),
+    /// Fit a model to a data set folder.
+    Fit(FitArguments),
+    /// Print the held-out error of a model, or its error against fresh measurements.
+    Evaluate(EvaluateArguments),
+    /// Say what is here, what is missing, what that costs and what to do about it.
+    Doctor(DoctorArguments),
+}
+
+/// How to measure.
+#[derive(Debug, Args)]
+pub struct MeasureArguments {
+    /// What to measure: `cpu`, or GPUs as `0`, `0..7` (both ends included), `0-7`, `0,2,5`, `all`.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: String,
+
+    /// Processor threads to measure with [default: all].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    /// Families to measure, such as `gemm,copy` [default: all the device has].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ops: Vec<String>,
+
+    /// Time for the whole command, fit and report included, such as `60s`, `10m` or `1h30m`.
+    ///
+    /// A quarter is kept for fit and report. The plan is ordered so that whatever part of it
+    /// fits covers the whole domain; a later run without a budget measures the rest.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+
+    /// Folder to write to [default: calibrations/<machine>].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Seed of the operands and of the order of points.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Measure the coarse first pass of the plan only.
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Print the plan and measure nothing.
+    #[arg(long)]
+    pub plan: bool,
+
+    /// Start over: an unfinished run in the folder is kept beside the new one.
+    #[arg(long)]
+    pub new_run: bool,
+
+    /// Measure the points again that failed in an earlier run.
+    #[arg(long)]
+    pub retry_failed: bool,
+
+    /// Longest time to sample one point [default: 5s, less under a budget].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time_per_point: Option<Duration>,
+
+    /// Exactly this many samples per point, instead of stopping when the median is known.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub samples: Option<u32>,
+
+    /// Format of the plan and of the final summary on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+/// Formats of what is printed on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// One JSON document.
+    Json,
+    /// A Markdown table.
+    Markdown,
+}
+
+/// What to import and how to read what the files do not say.
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// Files to import; what they hold is recognised by content, never by name.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Data set folder to write; records are added to those it has.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Name of the machine, for a new data set [default: name of the folder].
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+
+    /// The device's own name, such as `NVIDIA H200` [default: what the files say].
+    #[arg(long, value_name = "NAME")]
+    pub device_name: Option<String>,
+
+    /// Devices in one node [default: what the files say].
+    #[arg(long, value_name = "N")]
+    pub count: Option<u32>,
+
+    /// Element type of rows that state none.
+    #[arg(long, value_name = "DTYPE")]
+    pub dtype: Option<String>,
+
+    /// Name of the op, for tables of named integer columns.
+    #[arg(long, value_name = "NAME")]
+    pub op: Option<String>,
+
+    /// Input contents to keep, where a file mixes several.
+    #[arg(long, value_name = "NAME")]
+    pub input: Option<String>,
+
+    /// Family of the rows, where the columns leave it open.
+    #[arg(long, value_name = "FAMILY")]
+    pub family: Option<String>,
+
+    /// The collective, for logs that do not name it.
+    #[arg(long, value_name = "NAME")]
+    pub collective: Option<String>,
+
+    /// Number of ranks, for logs that do not state it.
+    #[arg(long, value_name = "N")]
+    pub ranks: Option<u32>,
+
+    /// Fail, and write nothing, when any row is dropped.
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Largest file to read, such as `512MiB`.
+    #[arg(long, value_name = "SIZE")]
+    pub max_input_bytes: Option<String>,
+
+    /// Where the files come from: package, version and path, or an address.
+    #[arg(long, value_name = "TEXT")]
+    pub source: Option<String>,
+
+    /// Licence the files are under.
+    #[arg(long, value_name = "SPDX")]
+    pub licence: Option<String>,
+}
+
+/// What to fit.
+#[derive(Debug, Args)]
+pub struct FitArguments {
+    /// Data set folder, or a folder that `calibrate` wrote.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Model file to write [default: model.json in the folder].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Seed of the cross-validation.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// What to evaluate and against what.
+#[derive(Debug, Args)]
+pub struct EvaluateArguments {
+    /// Data set folder, or a folder that `calibrate` wrote.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Measure this many new random points per family and compare them with the model.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub fresh: Option<u32>,
+
+    /// Device for `--fresh`.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: String,
+
+    /// Processor threads for `--fresh` [default: those of the data set].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    /// Families to evaluate [default: all].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ops: Vec<String>,
+
+    /// Seed of the splits, or of the fresh points.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Format of the result on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+/// How to report.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Print the findings as JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Let warnings fail too.
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Folder that measurements would be written to.
+    #[arg(long, value_name = "DIR", default_value = "calibrations")]
+    pub out: PathBuf,
+}
+
+/// `90` (seconds), `90s`, `1.5m`, `1h30m`, `250ms`.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let refuse = || format!("`{text}` is not a time such as `60s`, `10m` or `1h30m`");
+    let mut rest = text.trim();
+    let mut seconds = 0.0;
+    if rest.is_empty() {
+        return Err(refuse());
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(letters);
+        let scale = match unit {
+            "" if number == text.trim() => 1.0,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(refuse()),
+        };
+        seconds += number.parse::<f64>().map_err(|_| refuse())? * scale;
+        rest = tail;
+    }
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| refuse())?;
+    if duration.is_zero() || seconds > 1e6 {
+        return Err(format!("`{text}` is not between 1 ms and 1e6 s"));
+    }
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn measure(arguments: &[&str]) -> Result<MeasureArguments, String> {
+        let words = std::iter::once(&"calibrate").chain(arguments);
+        Arguments::try_parse_from(words).map(|a| a.measure).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let read = |text| parse_duration(text).map(|time| time.as_secs_f64());
+        assert_eq!(read("90"), Ok(90.0));
+        assert_eq!(read("60s"), Ok(60.0));
+        assert_eq!(read("1.5m"), Ok(90.0));
+        assert_eq!(read("1h30m"), Ok(5400.0));
+        assert_eq!(read("250ms"), Ok(0.25));
+        for bad in ["", "s", "-5s", "0", "5 parsecs", "1e9h", "60s90", "9999999999h", "NaN", ".s"] {
+            assert!(parse_duration(bad).is_err(), "{bad} was accepted");
+        }
+    }
+
+    #[test]
+    fn flags_land_where_they_belong() {
+        let parsed = measure(&["--device", "0..7", "--ops", "gemm,copy", "--budget", "1m"]);
+        let parsed = parsed.unwrap();
+        assert_eq!(parsed.device, "0..7");
+        assert_eq!(parsed.ops, ["gemm", "copy"]);
+        assert_eq!(parsed.budget, Some(Duration::from_secs(60)));
+        assert!(measure(&["--budget", "soon"]).unwrap_err().contains("`soon` is not a time"));
+        assert!(measure(&["--samples", "0"]).is_err());
+        assert!(measure(&["--quick", "fit", "x"]).is_err());
+    }
+}

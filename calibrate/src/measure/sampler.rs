@@ -1,0 +1,111 @@
+//! Valid timings of one workload: enough executions behind each, none clamped.
+//!
+//! A timing that is zero, or that the device calls no measurement, is rejected and the next one
+//! is made longer. A timing may also be *short* only because the timer cannot resolve it;
+//! executions grow until reading the timer costs under 1 % and a tick is under 1 % too.
+
+use kernelgauge_cuda::{Timer, Timing, Workload};
+use kernelgauge_data::{Failure, Nanos};
+
+/// A sample lasts at least this long, so that a scheduler's interruption of a few microseconds
+/// does not make or break it.
+const SHORTEST_SAMPLE: Nanos = Nanos::new(50_000);
+/// Executions behind one sample at most.
+const MOST_EXECUTIONS: u32 = 1 << 22;
+/// Rejected timings of one point at most.
+const MOST_REJECTED: u32 = 32;
+
+/// Takes samples of one workload.
+pub struct Sampler<'w> {
+    workload: &'w mut dyn Workload,
+    shortest: Nanos,
+    executions: u32,
+    /// Time of all timings so far, valid or not.
+    pub spent: Nanos,
+    /// Valid timings during which the device lowered its clock.
+    pub throttled: u32,
+    rejected: u32,
+}
+
+impl<'w> Sampler<'w> {
+    /// A sampler that lets `timer` matter by less than 1 %.
+    pub fn new(workload: &'w mut dyn Workload, timer: Timer) -> Self {
+        let hundredfold = |time: Nanos| Nanos::new(time.get().saturating_mul(100));
+        let shortest =
+            SHORTEST_SAMPLE.max(hundredfold(timer.cost)).max(hundredfold(timer.resolution));
+        Sampler {
+            workload,
+            shortest,
+            executions: 1,
+            spent: Nanos::default(),
+            throttled: 0,
+            rejected: 0,
+        }
+    }
+
+    /// Executions behind one sample.
+    pub fn executions(&self) -> u32 {
+        self.executions
+    }
+
+    /// Raises the executions until one timing is long enough.
+    ///
+    /// # Errors
+    /// [`Failure::BelowTimerResolution`] when even the most executions are too short to tell
+    /// from nothing, or what the device says.
+    pub fn lengthen(&mut self) -> Result<(), Failure> {
+        loop {
+            let elapsed = self.timing()?.elapsed;
+            if elapsed >= self.shortest || self.executions == MOST_EXECUTIONS {
+                return Ok(());
+            }
+            // A tenth more than needed, so that noise does not ask for another round.
+            let wanted = 1.1 * self.shortest.as_f64() / elapsed.as_f64();
+            self.multiply(wanted.clamp(2.0, 64.0));
+        }
+    }
+
+    /// The next valid sample: the time of one execution.
+    ///
+    /// Where a timing had to be rejected, the executions were raised and earlier samples are
+    /// not comparable: the second value is true.
+    ///
+    /// # Errors
+    /// As [`Sampler::lengthen`].
+    pub fn sample(&mut self) -> Result<(Nanos, bool), Failure> {
+        let before = self.executions;
+        let timing = self.timing()?;
+        self.throttled += u32::from(timing.throttled);
+        let one = Nanos::measured(timing.elapsed.as_f64() / f64::from(timing.executions.max(1)))
+            .map_err(|_| Failure::BelowTimerResolution)?;
+        Ok((one, self.executions != before))
+    }
+
+    /// One valid timing, however many executions that takes.
+    fn timing(&mut self) -> Result<Timing, Failure> {
+        loop {
+            match self.workload.time(self.executions) {
+                Ok(timing) if timing.elapsed > Nanos::default() => {
+                    self.spent = self.spent + timing.elapsed;
+                    return Ok(timing);
+                }
+                Ok(_) | Err(Failure::BelowTimerResolution) => self.reject()?,
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    fn reject(&mut self) -> Result<(), Failure> {
+        self.rejected += 1;
+        if self.rejected > MOST_REJECTED || self.executions == MOST_EXECUTIONS {
+            return Err(Failure::BelowTimerResolution);
+        }
+        self.multiply(4.0);
+        Ok(())
+    }
+
+    fn multiply(&mut self, factor: f64) {
+        let wanted = (f64::from(self.executions) * factor).ceil();
+        self.executions = (wanted as u32).min(MOST_EXECUTIONS);
+    }
+}

@@ -1,0 +1,190 @@
+//! Which points a run measures, and in which order: decided before any device is touched.
+//!
+//! A [`Plan`] is a pure function of the seed: the catalogue of all families, in passes from
+//! coarse to fine. Within a pass the points of every variant are shuffled and spread evenly, so
+//! that whatever prefix is measured before time runs out covers every family and every corner of
+//! the domain. `--ops`, `--quick` and `--budget` select from the plan and never change it, so
+//! runs that select differently continue each other.
+//!
+//! Left to others: what fits the device (`sweep`), and how the plan is shown (`show`).
+
+mod copy;
+mod embedding;
+pub mod estimate;
+mod gemm;
+mod memory;
+mod order;
+mod scatter;
+
+use std::collections::BTreeMap;
+
+use kernelgauge_data::{CacheState, Family, Nanos, Point, fields};
+use sha2::{Digest as _, Sha256};
+
+pub use scatter::log_between;
+
+/// The last pass.
+pub const DEEPEST: u8 = 2;
+
+/// One execution may take this long in the first pass, and this long in the second.
+const LONGEST_EXECUTION: [Nanos; 2] = [Nanos::new(20_000_000), Nanos::new(120_000_000)];
+
+/// A point a family would like measured, with the pass it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The point.
+    pub point: Point,
+    /// Hot or cold operands.
+    pub cache: CacheState,
+    /// The pass: 0 is the coarse one that covers the domain.
+    pub level: u8,
+}
+
+/// The points of all families, in the order they are measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The points; a journal refers to them by index.
+    pub points: Vec<Candidate>,
+    /// Seed of the order and of the operands.
+    pub seed: u64,
+}
+
+/// Which part of a plan a run measures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// Families to measure.
+    pub families: Vec<Family>,
+    /// Passes up to and including this one.
+    pub deepest: u8,
+}
+
+impl Plan {
+    /// The families the catalogue has points of.
+    pub const FAMILIES: [Family; 4] =
+        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy];
+
+    /// The plan of `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut lowest: BTreeMap<(Point, CacheState), u8> = BTreeMap::new();
+        for candidate in
+            [gemm::candidates(), embedding::candidates(), memory::candidates(), copy::candidates()]
+                .concat()
+        {
+            let level = candidate.level.max(pass_by_length(&candidate.point));
+            let key = (candidate.point, candidate.cache);
+            lowest.entry(key).and_modify(|known| *known = level.min(*known)).or_insert(level);
+        }
+        let points = lowest
+            .into_iter()
+            .map(|((point, cache), level)| Candidate { point, cache, level })
+            .collect();
+        Plan { points: order::spread(points, seed), seed }
+    }
+
+    /// sha256 over every point in order: two plans with the same hash are the same plan.
+    pub fn hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        for Candidate { point, cache, .. } in &self.points {
+            hasher.update(point.family().name());
+            for (column, value) in fields::write_point(point) {
+                hasher.update(format!(",{column}={value}"));
+            }
+            hasher.update(format!(",cache={}\n", cache.name()));
+        }
+        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Indices of the selected points, in the order they are measured.
+    pub fn select(&self, selection: &Selection) -> Vec<usize> {
+        let chosen = |candidate: &Candidate| {
+            candidate.level <= selection.deepest
+                && selection.families.contains(&candidate.point.family())
+        };
+        (0..self.points.len()).filter(|index| chosen(&self.points[*index])).collect()
+    }
+}
+
+/// The earliest pass that a point of this length may be in.
+fn pass_by_length(point: &Point) -> u8 {
+    let execution = estimate::execution(point);
+    LONGEST_EXECUTION.iter().filter(|limit| execution > **limit).count() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_plan_is_a_pure_function_of_the_seed() {
+        let plan = Plan::new(7);
+        assert_eq!(plan, Plan::new(7));
+        assert_eq!(plan.hash(), Plan::new(7).hash());
+        assert_ne!(plan.hash(), Plan::new(8).hash());
+        let sorted = |plan: Plan| -> BTreeSet<(Point, CacheState)> {
+            plan.points.into_iter().map(|c| (c.point, c.cache)).collect()
+        };
+        assert_eq!(sorted(plan), sorted(Plan::new(8)));
+    }
+
+    #[test]
+    fn every_point_is_valid_and_planned_once() {
+        let plan = Plan::new(0);
+        let mut seen = BTreeSet::new();
+        for Candidate { point, cache, .. } in &plan.points {
+            point.check().unwrap();
+            assert!(seen.insert((point, cache)), "{point} is planned twice");
+        }
+        assert!((1_000..4_000).contains(&plan.points.len()), "{}", plan.points.len());
+    }
+
+    #[test]
+    fn passes_come_one_after_the_other_and_the_first_sees_the_limits_of_every_variant() {
+        let plan = Plan::new(3);
+        assert!(plan.points.is_sorted_by_key(|candidate| candidate.level));
+        let ranges = |deepest: u8| {
+            let mut ranges: BTreeMap<_, Vec<(u64, u64)>> = BTreeMap::new();
+            for candidate in plan.points.iter().filter(|c| c.level <= deepest) {
+                let parameters = candidate.point.parameters();
+                let key = (candidate.point.family(), candidate.point.variant(), candidate.cache);
+                let range =
+                    ranges.entry(key).or_insert_with(|| vec![(u64::MAX, 0); parameters.len()]);
+                for (range, value) in range.iter_mut().zip(parameters.iter()) {
+                    *range = (range.0.min(*value), range.1.max(*value));
+                }
+            }
+            ranges
+        };
+        let (coarse, whole) = (ranges(0), ranges(DEEPEST));
+        assert_eq!(coarse.len(), whole.len());
+        for (key, whole) in whole.iter().filter(|(key, _)| key.0 == Family::Gemm) {
+            assert_eq!(&coarse[key], whole, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn any_prefix_of_the_first_pass_has_every_variant() {
+        let plan = Plan::new(1);
+        let first: Vec<_> = plan.points.iter().filter(|candidate| candidate.level == 0).collect();
+        let variants = |part: &[&Candidate]| -> BTreeSet<_> {
+            part.iter().map(|c| (c.point.family(), c.point.variant(), c.cache)).collect()
+        };
+        let third = &first[..first.len() / 3];
+        assert_eq!(variants(third), variants(&first));
+    }
+
+    #[test]
+    fn selections_keep_the_order_and_nest() {
+        let plan = Plan::new(1);
+        let select = |families: &[Family], deepest| {
+            plan.select(&Selection { families: families.to_vec(), deepest })
+        };
+        let quick = select(&Plan::FAMILIES, 0);
+        let all = select(&Plan::FAMILIES, DEEPEST);
+        assert_eq!(all.len(), plan.points.len());
+        assert_eq!(quick, all[..quick.len()]);
+        assert!(select(&[Family::Copy], 0).len() < quick.len());
+        assert!(select(&[], DEEPEST).is_empty());
+    }
+}
