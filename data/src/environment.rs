@@ -25,6 +25,11 @@ pub struct Difference {
 }
 
 impl Environment {
+    /// Whether no fact is recorded.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Records a fact, replacing an earlier value.
     pub fn set(&mut self, fact: &str, value: impl Into<String>) {
         self.0.insert(fact.to_owned(), value.into());

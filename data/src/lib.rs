@@ -12,6 +12,7 @@
 
 pub mod build_info;
 pub mod conditions;
+pub mod dataset;
 pub mod diagnostic;
 pub mod dtype;
 pub mod environment;
@@ -25,9 +26,11 @@ pub mod point;
 pub mod statistics;
 pub mod table;
 pub mod units;
+pub mod whole_file;
 
 pub use build_info::{BuildInfo, Completions};
 pub use conditions::{CacheState, Conditions, InputContent};
+pub use dataset::{DataSet, DataSetError, FileEntry, Manifest, Run, RunStatus};
 pub use diagnostic::{Diagnostic, ExitStatus};
 pub use dtype::Dtype;
 pub use environment::Environment;
@@ -42,3 +45,13 @@ pub use point::{
     Optimizer, Point,
 };
 pub use units::{Bytes, Nanos};
+
+/// A fresh folder for the test called `name`.
+#[cfg(test)]
+pub(crate) fn test_folder(name: &str) -> std::path::PathBuf {
+    let folder =
+        std::env::temp_dir().join(format!("kernelgauge-data-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}

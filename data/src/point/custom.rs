@@ -1,5 +1,6 @@
 //! Ops this tool does not know, measured over named integer parameters.
 
+use crate::fields::RECORD_COLUMNS;
 use crate::point::parts::{MAX_PARAMETERS, Parameters, PointError, VariantName, Work};
 
 /// An op by name with up to eight named integer parameters, the last of which is its axis.
@@ -34,7 +35,30 @@ impl CustomPoint {
         Work::default()
     }
 
+    /// Names become file names, variants and columns of data-set files.
+    fn check_names(&self) -> Result<(), PointError> {
+        /// As long as a variant name.
+        const LONGEST: usize = 63;
+        let refuse = |text: String| Err(PointError::Inconsistent(text));
+        if self.op.is_empty() || self.op.len() > LONGEST {
+            return refuse(format!("the name of a custom op has 1 to {LONGEST} bytes"));
+        }
+        let is_word = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))
+        };
+        for (index, (name, _)) in self.parameters.iter().enumerate() {
+            if !is_word(name) || name == "op" || RECORD_COLUMNS.contains(&name.as_str()) {
+                return refuse(format!("`{name}` cannot be the name of a parameter"));
+            }
+            if self.parameters[..index].iter().any(|(earlier, _)| earlier == name) {
+                return refuse(format!("parameter `{name}` occurs twice"));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn check(&self) -> Result<(), PointError> {
+        self.check_names()?;
         if self.parameters.len() > MAX_PARAMETERS {
             let count = self.parameters.len();
             return Err(PointError::Inconsistent(format!(

@@ -26,7 +26,7 @@ pub use embedding::{
 };
 pub use gemm::GemmPoint;
 pub use memory::{MemoryOp, MemoryPoint};
-pub use parts::{Parameters, PointError, VariantName, Work};
+pub use parts::{MAX_PARAMETERS, Parameters, PointError, VariantName, Work};
 
 use std::fmt;
 
