@@ -8,7 +8,12 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod clock;
 pub mod device_list;
 pub mod elapsed;
+pub mod interrupt;
+pub mod journal;
+pub mod lock;
 pub mod measure;
 pub mod plan;
+pub mod utc;
