@@ -96,16 +96,29 @@ pub enum DeviceError {
         /// What to do about it.
         hint: String,
     },
+    /// The number of threads asked for cannot be had.
+    #[error("{what}")]
+    Threads {
+        /// A sentence: how many, and why not.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
 }
 
 impl Diagnostic for DeviceError {
     fn hint(&self) -> Option<String> {
         match self {
-            DeviceError::Missing { hint, .. } => Some(hint.clone()),
+            DeviceError::Missing { hint, .. } | DeviceError::Threads { hint, .. } => {
+                Some(hint.clone())
+            }
         }
     }
 
     fn exit_status(&self) -> ExitStatus {
-        ExitStatus::Environment
+        match self {
+            DeviceError::Missing { .. } => ExitStatus::Environment,
+            DeviceError::Threads { .. } => ExitStatus::Input,
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! This is the only crate of the workspace that may hold `unsafe`.
 
 pub mod device;
+pub mod host;
 pub mod random;
 pub mod simulated;
 
