@@ -174,7 +174,15 @@ pub struct ImportArguments {
 
     /// Number of ranks, for logs that do not state it.
     #[arg(long, value_name = "N")]
-    pub ranks: Option<u32>,
+    pub ranks: Option<u64>,
+
+    /// Number of nodes, for logs that name no hosts.
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u64>,
+
+    /// Links between the devices: `nvswitch`, `nvlink`, `pcie`, `xgmi` or `network`.
+    #[arg(long, value_name = "LINKS")]
+    pub links: Option<String>,
 
     /// Fail, and write nothing, when any row is dropped.
     #[arg(long)]
@@ -182,7 +190,7 @@ pub struct ImportArguments {
 
     /// Largest file to read, such as `512MiB`.
     #[arg(long, value_name = "SIZE")]
-    pub max_input_bytes: Option<String>,
+    pub max_bytes: Option<String>,
 
     /// Where the files come from: package, version and path, or an address.
     #[arg(long, value_name = "TEXT")]

@@ -9,11 +9,18 @@
 
 pub mod args;
 pub mod clock;
+pub mod collect;
+pub mod columns;
 pub mod device_list;
 pub mod elapsed;
+pub mod error;
+pub mod folder;
 pub mod interrupt;
 pub mod journal;
+pub mod libraries;
 pub mod lock;
 pub mod measure;
 pub mod plan;
+pub mod progress;
+pub mod sweep;
 pub mod utc;

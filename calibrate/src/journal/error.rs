@@ -47,9 +47,10 @@ pub enum JournalError {
 impl Diagnostic for JournalError {
     fn hint(&self) -> Option<String> {
         match self {
-            JournalError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Some("free some disk space and run the same command again: what was measured is kept".to_owned())
-            }
+            JournalError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(
+                "free some disk space and run the same command again: what was measured is kept"
+                    .to_owned(),
+            ),
             JournalError::Io { .. } | JournalError::Encode(_) => None,
             JournalError::Damaged { .. } | JournalError::OtherRun { .. } => Some(
                 "`--new-run` starts over and keeps the old journal beside the new one; \

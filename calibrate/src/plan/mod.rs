@@ -15,6 +15,7 @@ mod gemm;
 mod memory;
 mod order;
 mod scatter;
+pub mod show;
 
 use std::collections::BTreeMap;
 

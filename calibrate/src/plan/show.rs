@@ -1,0 +1,164 @@
+//! The plan as `--plan` prints it: per family the points, memory, time, and why these.
+
+use std::path::Path;
+use std::time::Duration;
+
+use kernelgauge_cuda::Device;
+use kernelgauge_data::{Bytes, Family, Machine, Nanos};
+use serde::Serialize;
+
+use super::{Plan, estimate};
+use crate::columns::Columns;
+use crate::elapsed;
+
+/// Bytes a point takes in journal and data set together.
+const BYTES_PER_POINT: u64 = 900;
+
+/// A plan for one device, summed up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overview {
+    /// Version of this layout.
+    pub schema_version: u32,
+    /// The machine's name.
+    pub machine: String,
+    /// Hash of the whole plan.
+    pub plan_hash: String,
+    /// Seed of order and operands.
+    pub seed: u64,
+    /// One line per family.
+    pub suites: Vec<Suite>,
+    /// Where the run would write.
+    pub out: String,
+    /// About how much it would write.
+    pub bytes_written: u64,
+}
+
+/// The points of one family.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Suite {
+    /// The family.
+    pub suite: Family,
+    /// Points to measure.
+    pub points: usize,
+    /// Points the device has no memory or no kernel for.
+    pub skipped: usize,
+    /// Most memory any of them needs.
+    pub memory_bytes: u64,
+    /// Guessed time of all.
+    pub estimate_s: f64,
+    /// What they are chosen for.
+    pub why: &'static str,
+}
+
+impl Overview {
+    /// Sums up the points at `selected` for `device`, each sampled for at most `limit`.
+    pub fn new(
+        plan: &Plan,
+        selected: &[usize],
+        device: &dyn Device,
+        limit: Nanos,
+        out: &Path,
+    ) -> Self {
+        let of_family =
+            |family| selected.iter().filter(move |i| plan.points[**i].point.family() == family);
+        let suites: Vec<Suite> = Plan::FAMILIES
+            .into_iter()
+            .map(|family| suite(plan, family, of_family(family), device, limit))
+            .filter(|suite| suite.points + suite.skipped > 0)
+            .collect();
+        let points: usize = suites.iter().map(|suite| suite.points).sum();
+        Overview {
+            schema_version: 1,
+            machine: device.machine().name,
+            plan_hash: plan.hash(),
+            seed: plan.seed,
+            suites,
+            out: out.display().to_string(),
+            bytes_written: points as u64 * BYTES_PER_POINT,
+        }
+    }
+
+    /// The table for people.
+    pub fn text(&self, machine: &Machine) -> String {
+        let mut columns = Columns::new(&["suite", "points>", "memory>", "estimate>", "why these"]);
+        for suite in &self.suites {
+            columns.row([
+                suite.suite.to_string(),
+                suite.points.to_string(),
+                Bytes::new(suite.memory_bytes).to_string(),
+                elapsed::text(Duration::from_secs_f64(suite.estimate_s)),
+                suite.why.to_owned(),
+            ]);
+        }
+        let points: usize = self.suites.iter().map(|suite| suite.points).sum();
+        let seconds: f64 = self.suites.iter().map(|suite| suite.estimate_s).sum();
+        let written = Bytes::new(self.bytes_written);
+        columns.row([
+            "total".to_owned(),
+            points.to_string(),
+            String::new(),
+            elapsed::text(Duration::from_secs_f64(seconds)),
+            format!("writes about {written} to {}", self.out),
+        ]);
+        let skipped: usize = self.suites.iter().map(|suite| suite.skipped).sum();
+        let mut text = format!("machine   {}\n{}", machine_line(machine), columns.text());
+        if skipped > 0 {
+            text.push_str(&format!(
+                "{skipped} points more than this device has memory or kernels for\n"
+            ));
+        }
+        text
+    }
+}
+
+/// `host-x86-64: Intel(R) Xeon(R), 2 threads, 23.4 GiB`
+pub fn machine_line(machine: &Machine) -> String {
+    let mut text = format!("{}: {}", machine.name, machine.device);
+    if let Some(units) = machine.hardware.units {
+        text.push_str(&format!(", {units} threads"));
+    }
+    if let Some(memory) = machine.hardware.memory_bytes {
+        text.push_str(&format!(", {}", Bytes::new(memory)));
+    }
+    text
+}
+
+fn suite<'p>(
+    plan: &'p Plan,
+    family: Family,
+    indices: impl Iterator<Item = &'p usize>,
+    device: &dyn Device,
+    limit: Nanos,
+) -> Suite {
+    let free = device.free_memory();
+    let mut suite = Suite {
+        suite: family,
+        points: 0,
+        skipped: 0,
+        memory_bytes: 0,
+        estimate_s: 0.0,
+        why: why(family),
+    };
+    for candidate in indices.map(|index| &plan.points[*index]) {
+        let needs = device.memory_needed(&candidate.point, candidate.cache);
+        if needs > free || device.supports(&candidate.point, candidate.cache).is_err() {
+            suite.skipped += 1;
+            continue;
+        }
+        suite.points += 1;
+        suite.memory_bytes = suite.memory_bytes.max(needs.get());
+        suite.estimate_s += estimate::whole(&candidate.point, candidate.cache, limit).seconds();
+    }
+    suite
+}
+
+/// What the points of a family are chosen for.
+fn why(family: Family) -> &'static str {
+    match family {
+        Family::Gemm => "f32 f64; lines of m at 43 (n,k) sites, scattered shapes",
+        Family::Embedding => "forward, backward; uniform, Zipf, reuse; dim 16..256",
+        Family::Memory => "11 ops hot and cold, 1 Ki..32 Mi elements",
+        Family::Copy => "host to host, hot and cold, 1 KiB..256 MiB",
+        Family::Collective | Family::Attention | Family::Custom => "",
+    }
+}

@@ -1,0 +1,278 @@
+//! Measures the selected points of a plan, one journal line each, until they are done, time is
+//! up, or the user stops it.
+//!
+//! One bad point never stops a run: it is journalled as skipped or failed with its reason. A
+//! device that fails point after point does: the rest would be a cascade of one fault and say
+//! nothing about the points.
+//!
+//! Left to others: the order (`plan`), one point (`measure`), durability (`journal`), and what
+//! is made of the result (`finish`).
+
+pub mod pace;
+pub mod sentinel;
+mod watcher;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use kernelgauge_cuda::random::Random;
+use kernelgauge_cuda::{Device, Timer};
+use kernelgauge_data::{
+    Bytes, Conditions, Failure, Flag, Flags, InputContent, Nanos, Outcome, Record, SkipReason,
+};
+
+use crate::clock::Clock;
+use crate::interrupt::Interrupt;
+use crate::journal::{Contents, Entry, Journal, JournalError};
+use crate::measure::{MeasureOptions, NotTaken, Taken, measure};
+use crate::plan::{Candidate, Plan, estimate};
+use crate::progress::Progress;
+use pace::Pace;
+use watcher::Watcher;
+
+/// Time for one reading of the sentinel.
+const SENTINEL_LIMIT: Nanos = Nanos::new(100_000_000);
+/// Device failures in a row after which the device counts as lost.
+const LOST_AFTER: u32 = 5;
+
+/// What a sweep works with.
+pub struct Setting<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Indices of the points to measure, in order.
+    pub selected: &'a [usize],
+    /// How one point is measured.
+    pub measuring: MeasureOptions,
+    /// When measuring ends, where there is a budget.
+    pub until: Option<Duration>,
+    /// Whether points that failed earlier are measured again.
+    pub retry_failed: bool,
+    /// Time since the command began.
+    pub clock: &'a Clock,
+    /// Whether the user asked to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+/// How a sweep ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Every selected point has its outcome.
+    Finished,
+    /// The time was used; points are left for a later run.
+    BudgetUsed,
+    /// The user stopped it.
+    Interrupted,
+    /// The device failed point after point, in these words.
+    DeviceLost(String),
+}
+
+/// Measures what is left of `setting.selected` and appends it to `journal` and `contents`.
+///
+/// # Errors
+/// Only what the journal says: without it, measuring on would be for nothing.
+pub fn run(
+    setting: &Setting<'_>,
+    device: &mut dyn Device,
+    journal: &mut Journal,
+    contents: &mut Contents,
+    progress: &mut Progress<'_>,
+) -> Result<End, JournalError> {
+    let todo = left_to_do(setting, contents);
+    let mut sweep = Sweep {
+        setting,
+        timer: device.timer(),
+        free: device.free_memory(),
+        device,
+        journal,
+        contents,
+        watcher: Watcher::new(setting, progress, todo.len()),
+        pace: Pace::default(),
+        failures_in_a_row: 0,
+    };
+    sweep.all(&todo)
+}
+
+/// The selected points without an outcome, or with a failure that shall be tried again.
+pub fn left_to_do(setting: &Setting<'_>, contents: &Contents) -> Vec<usize> {
+    let done: BTreeSet<usize> = contents
+        .records()
+        .into_iter()
+        .filter(|(_, record)| {
+            !(setting.retry_failed && matches!(record.outcome, Outcome::Failed(_)))
+        })
+        .map(|(index, _)| index)
+        .collect();
+    setting.selected.iter().copied().filter(|index| !done.contains(index)).collect()
+}
+
+/// A sweep under way.
+struct Sweep<'s, 'w> {
+    setting: &'s Setting<'s>,
+    timer: Timer,
+    free: Bytes,
+    device: &'s mut dyn Device,
+    journal: &'s mut Journal,
+    contents: &'s mut Contents,
+    watcher: Watcher<'s, 'w>,
+    pace: Pace,
+    failures_in_a_row: u32,
+}
+
+impl Sweep<'_, '_> {
+    fn all(&mut self, todo: &[usize]) -> Result<End, JournalError> {
+        let sentinel = sentinel::choose(self.setting.plan, self.setting.selected);
+        let mut passed_over = false;
+        let mut measured = 0;
+        for (position, &index) in todo.iter().enumerate() {
+            if self.setting.interrupt.requested() {
+                return Ok(End::Interrupted);
+            }
+            if !self.fits(index) {
+                passed_over = true;
+                continue;
+            }
+            if measured % sentinel::EVERY == 0 {
+                self.read_sentinel(sentinel)?;
+            }
+            self.watcher.left = self.left(&todo[position..]);
+            if !self.one(index)? {
+                return Ok(End::Interrupted);
+            }
+            measured += 1;
+            if self.failures_in_a_row >= LOST_AFTER {
+                return Ok(End::DeviceLost(self.last_failure()));
+            }
+        }
+        if measured > 0 {
+            self.read_sentinel(sentinel)?;
+        }
+        Ok(if passed_over { End::BudgetUsed } else { End::Finished })
+    }
+
+    /// Whether the point at `index` will be done before time is up.
+    fn fits(&self, index: usize) -> bool {
+        let Some(until) = self.setting.until else { return true };
+        self.setting.clock.elapsed() + self.expected(index) <= until
+    }
+
+    fn guess(&self, index: usize) -> Duration {
+        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        let limit = self.setting.measuring.time_limit;
+        Duration::from_nanos(estimate::whole(point, *cache, limit).get())
+    }
+
+    fn expected(&self, index: usize) -> Duration {
+        let family = self.setting.plan.points[index].point.family();
+        self.pace.corrected(family, self.guess(index))
+    }
+
+    /// Predicted time until measuring ends.
+    fn left(&self, todo: &[usize]) -> Duration {
+        let all: Duration = todo.iter().map(|index| self.expected(*index)).sum();
+        match self.setting.until {
+            Some(until) => all.min(until.saturating_sub(self.setting.clock.elapsed())),
+            None => all,
+        }
+    }
+
+    /// Measures and journals one point; false when it was interrupted.
+    fn one(&mut self, index: usize) -> Result<bool, JournalError> {
+        let began = self.setting.clock.elapsed();
+        self.watcher.begin(&self.setting.plan.points[index].point);
+        let Some(record) = self.attempt(index) else { return Ok(false) };
+        let lost = matches!(record.outcome, Outcome::Failed(Failure::Device(_)));
+        self.failures_in_a_row = if lost { self.failures_in_a_row + 1 } else { 0 };
+        let family = record.point.family();
+        self.append(Entry::Point { index, record })?;
+        self.watcher.done += 1;
+        let took = self.setting.clock.elapsed().saturating_sub(began);
+        self.pace.observe(family, self.guess(index), took);
+        Ok(true)
+    }
+
+    /// What becomes of a point; none when it was interrupted.
+    fn attempt(&mut self, index: usize) -> Option<Record> {
+        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        let mut record = Record {
+            point: point.clone(),
+            conditions: Conditions {
+                cache: *cache,
+                input: InputContent::Random,
+                kernel: String::new(),
+            },
+            outcome: Outcome::Failed(Failure::NoValidSamples("none was taken".to_owned())),
+            flags: Flags::NONE,
+        };
+        record.outcome = match self.skip_reason(index) {
+            Some(reason) => Outcome::Skipped(reason),
+            None => match self.take(index, self.setting.measuring, &mut record.conditions.kernel) {
+                Ok(taken) => {
+                    if taken.throttled {
+                        record.flags.insert(Flag::Throttled);
+                    }
+                    Outcome::Measured(taken.measurement)
+                }
+                Err(NotTaken::Failed(failure)) => Outcome::Failed(failure),
+                Err(NotTaken::Interrupted) => return None,
+            },
+        };
+        Some(record)
+    }
+
+    fn skip_reason(&self, index: usize) -> Option<SkipReason> {
+        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        if let Err(reason) = self.device.supports(point, *cache) {
+            return Some(reason);
+        }
+        let needs = self.device.memory_needed(point, *cache);
+        (needs > self.free).then_some(SkipReason::OutOfMemory { needs, free: self.free })
+    }
+
+    fn take(
+        &mut self,
+        index: usize,
+        options: MeasureOptions,
+        kernel: &mut String,
+    ) -> Result<Taken, NotTaken> {
+        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        let seed = operand_seed(self.setting.plan.seed, index);
+        let mut workload = self.device.prepare(point, *cache, seed)?;
+        workload.kernel().clone_into(kernel);
+        measure(workload.as_mut(), self.timer, options, &mut self.watcher)
+    }
+
+    /// Measures the sentinel; a sentinel that cannot be measured says nothing.
+    fn read_sentinel(&mut self, sentinel: Option<usize>) -> Result<(), JournalError> {
+        let Some(index) = sentinel else { return Ok(()) };
+        let options = MeasureOptions { time_limit: SENTINEL_LIMIT, samples: None };
+        self.watcher.begin(&self.setting.plan.points[index].point);
+        match self.take(index, options, &mut String::new()) {
+            Ok(taken) => self.append(Entry::Sentinel { index, time: taken.measurement.time }),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn append(&mut self, entry: Entry) -> Result<(), JournalError> {
+        self.journal.append(&entry)?;
+        self.contents.entries.push(entry);
+        Ok(())
+    }
+
+    fn last_failure(&self) -> String {
+        let failures = self.contents.entries.iter().rev().filter_map(|entry| match entry {
+            Entry::Point { record: Record { outcome: Outcome::Failed(failure), .. }, .. } => {
+                Some(failure.to_string())
+            }
+            _ => None,
+        });
+        failures.take(1).collect()
+    }
+}
+
+/// The seed of the operands of the point at `index`: the same however the run was cut.
+pub fn operand_seed(seed: u64, index: usize) -> u64 {
+    Random::stream(seed, index as u64).bits()
+}
+
+#[cfg(test)]
+mod tests;

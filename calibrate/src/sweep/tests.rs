@@ -1,0 +1,158 @@
+//! Sweeps on the simulated device: cut, resumed, out of time, and on a broken device.
+
+use std::path::PathBuf;
+
+use kernelgauge_cuda::simulated::{Fault, SimulatedDevice};
+use kernelgauge_data::{Environment, Family, Point};
+
+use super::*;
+use crate::journal::{FILE_NAME, FORMAT_VERSION, Header};
+use crate::plan::Selection;
+
+/// A folder with a journal, the plan, and what to select from it.
+struct Bench {
+    folder: PathBuf,
+    plan: Plan,
+    selected: Vec<usize>,
+    clock: Clock,
+    until: Option<Duration>,
+    retry_failed: bool,
+    interrupt: Interrupt,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let unique = format!("kernelgauge-sweep-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(unique);
+        std::fs::create_dir_all(&folder).unwrap();
+        let plan = Plan::new(0);
+        let mut selected =
+            plan.select(&Selection { families: vec![Family::Copy, Family::Gemm], deepest: 0 });
+        selected.truncate(60);
+        Bench {
+            folder,
+            plan,
+            selected,
+            clock: Clock::Wall(std::time::Instant::now()),
+            until: None,
+            retry_failed: false,
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    fn header(&self) -> Header {
+        Header {
+            format_version: FORMAT_VERSION,
+            tool_version: "test".to_owned(),
+            machine: "simulated".to_owned(),
+            plan: self.plan.hash(),
+            seed: 0,
+            samples: None,
+            started_utc: String::new(),
+            environment: Environment::default(),
+        }
+    }
+
+    fn run(&self, device: &mut dyn Device) -> (End, Contents) {
+        let mut opened = Journal::open(&self.folder, self.header(), false).unwrap();
+        let setting = Setting {
+            plan: &self.plan,
+            selected: &self.selected,
+            measuring: MeasureOptions { time_limit: Nanos::new(400_000_000), samples: None },
+            until: self.until,
+            retry_failed: self.retry_failed,
+            clock: &self.clock,
+            interrupt: &self.interrupt,
+        };
+        let mut sink = Vec::new();
+        let mut progress = Progress::new(&mut sink, false);
+        let end = run(&setting, device, &mut opened.journal, &mut opened.contents, &mut progress);
+        (end.unwrap(), opened.contents)
+    }
+}
+
+fn device() -> SimulatedDevice {
+    SimulatedDevice::new(3)
+}
+
+#[test]
+fn every_selected_point_gets_its_outcome_and_sentinels_stand_between() {
+    let bench = Bench::new("whole");
+    let (end, contents) = bench.run(&mut device());
+    assert_eq!(end, End::Finished);
+    let records = contents.records();
+    assert_eq!(records.len(), bench.selected.len());
+    for (index, record) in &records {
+        assert_eq!(record.point, bench.plan.points[*index].point);
+        assert!(record.time().is_some() && record.conditions.kernel == "simulated");
+    }
+    let sentinels = contents.entries.iter().filter(|e| matches!(e, Entry::Sentinel { .. }));
+    assert_eq!(sentinels.count(), 60 / sentinel::EVERY + 2);
+    // A second run has nothing left to do.
+    let (end, again) = bench.run(&mut device());
+    assert_eq!((end, again.entries.len()), (End::Finished, contents.entries.len()));
+}
+
+#[test]
+fn a_journal_cut_at_any_line_leads_to_the_same_measurements() {
+    let bench = Bench::new("cut");
+    let (_, whole) = bench.run(&mut device());
+    let path = bench.folder.join(FILE_NAME);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let ends: Vec<usize> = text.match_indices('\n').map(|(end, _)| end + 1).collect();
+    for end in ends.iter().rev().step_by(9) {
+        std::fs::write(&path, &text[..*end]).unwrap();
+        let (_, resumed) = bench.run(&mut device());
+        assert_eq!(resumed.records(), whole.records());
+    }
+}
+
+#[test]
+fn a_budget_in_the_device_s_time_is_kept_and_the_rest_comes_later() {
+    let mut bench = Bench::new("budget");
+    let mut simulated = device();
+    bench.clock = Clock::Virtual(simulated.clock());
+    bench.until = Some(Duration::from_millis(150));
+    let (end, contents) = bench.run(&mut simulated);
+    assert_eq!(end, End::BudgetUsed);
+    let done = contents.records().len();
+    assert!((5..55).contains(&done), "{done}");
+    assert!(bench.clock.elapsed() < Duration::from_millis(250), "{:?}", bench.clock.elapsed());
+    bench.until = None;
+    let (end, contents) = bench.run(&mut simulated);
+    assert_eq!((end, contents.records().len()), (End::Finished, 60));
+}
+
+#[test]
+fn failures_are_kept_with_their_reason_and_retried_on_demand() {
+    let mut bench = Bench::new("failures");
+    let odd = |point: &Point| match point {
+        Point::Copy(copy) if copy.bytes % 2 == 1 => Some(Fault::WrongResult),
+        _ => None,
+    };
+    let (end, contents) = bench.run(&mut device().with_faults(odd));
+    assert_eq!(end, End::Finished);
+    let failed = |contents: &Contents| {
+        contents.records().values().filter(|r| matches!(r.outcome, Outcome::Failed(_))).count()
+    };
+    let broken = failed(&contents);
+    assert!((1..30).contains(&broken), "{broken}");
+    // Without being asked to, a later run leaves them.
+    assert_eq!(failed(&bench.run(&mut device()).1), broken);
+    bench.retry_failed = true;
+    assert_eq!(failed(&bench.run(&mut device()).1), 0);
+}
+
+#[test]
+fn a_device_that_fails_point_after_point_is_lost() {
+    let bench = Bench::new("lost");
+    let (end, contents) = bench.run(&mut device().with_faults(|_| Some(Fault::DeviceError)));
+    assert_eq!(end, End::DeviceLost("device error: simulated device error".to_owned()));
+    assert_eq!(contents.records().len(), LOST_AFTER as usize);
+}
