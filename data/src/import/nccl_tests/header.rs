@@ -86,9 +86,9 @@ impl Header {
         if !has("algbw") || !has("busbw") {
             return None;
         }
-        let first = words.iter().position(|word| {
-            matches!(word.text.trim_start_matches('#'), "size" | "bytes")
-        })?;
+        let first = words
+            .iter()
+            .position(|word| matches!(word.text.trim_start_matches('#'), "size" | "bytes"))?;
         let mut header = Header {
             redop: false,
             root: false,
@@ -162,12 +162,10 @@ mod tests {
         let steps = "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% \
                      time algbw busbw #wrong i_min i_max i_p99 i_cv% timestamp";
         assert_eq!(read(steps), Some((true, true, vec![8, 8], false)));
-        assert_eq!(read("# size count type redop root time algbw busbw #wrong"), Some((
-            true,
-            true,
-            vec![4],
-            false
-        )));
+        assert_eq!(
+            read("# size count type redop root time algbw busbw #wrong"),
+            Some((true, true, vec![4], false))
+        );
         assert_eq!(read("# Avg bus bandwidth : 3"), None);
     }
 

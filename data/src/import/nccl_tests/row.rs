@@ -52,7 +52,7 @@ pub(super) struct Cells {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     /// Its line, counted from 1.
-    pub line: u64,
+    pub line: usize,
     /// Bytes as nccl-tests counts them; 0 where the size asked for was rounded down to nothing.
     pub size: u64,
     /// Elements a rank sends or receives, by collective.
@@ -128,7 +128,7 @@ impl TornRow {
 
 impl Row {
     /// Reads the row that begins with `key`.
-    pub fn parse(text: &str, line: u64, key: Key<'_>, header: &Header) -> Result<Row, TornRow> {
+    pub fn parse(text: &str, line: usize, key: Key<'_>, header: &Header) -> Result<Row, TornRow> {
         let cells = without_rank_tags(without_log_tail(text, key.end));
         let words: Vec<Token<'_>> =
             tokens(&cells).into_iter().filter(|word| word.start >= key.end).collect();
@@ -159,6 +159,13 @@ impl Row {
             Some(bytes) => self.size >= bytes && self.size.is_multiple_of(bytes),
             None => false,
         }
+    }
+
+    /// The bytes sizes are rounded to, at most: one element for each rank.
+    pub fn rounding(&self) -> u64 {
+        let bytes = self.count.saturating_mul(self.dtype.size());
+        let ranks = self.size.checked_div(bytes).unwrap_or(1).max(1);
+        ranks.saturating_mul(self.dtype.size())
     }
 
     /// Both halves that are there.
@@ -225,8 +232,8 @@ fn read_halves(words: &[Token<'_>], key: Key<'_>, header: &Header) -> Result<Hal
     let cells = |words: &[Token<'_>], half: &Half| Cells::parse(words, half, key.dtype).map(Some);
     let Some(second) = rest.first() else { return Ok((cells(words, first)?, None)) };
     if words.len() == first.columns.len() {
-        let blank_first = stands_under(words, key, header, second)
-            <= stands_under(words, key, header, first);
+        let blank_first =
+            stands_under(words, key, header, second) <= stands_under(words, key, header, first);
         return if blank_first {
             Ok((None, cells(words, second)?))
         } else {
@@ -339,7 +346,8 @@ mod tests {
     #[test]
     fn one_half_belongs_to_the_heading_it_stands_under() {
         let key = "     1048576        262144     float    none       2";
-        let blank = format!("{key}                                    17.60   59.58   59.58       0");
+        let blank =
+            format!("{key}                                    17.60   59.58   59.58       0");
         let row = read(&blank).unwrap();
         assert!(row.out_of_place.is_none() && row.in_place.is_some());
         assert_eq!(row.root, Some(2));

@@ -69,9 +69,7 @@ pub(super) fn without_rank_tags(text: &str) -> Cow<'_, str> {
             continue;
         };
         let blank = " ".repeat(length);
-        plain
-            .get_or_insert_with(|| text.to_owned())
-            .replace_range(open..open + length, &blank);
+        plain.get_or_insert_with(|| text.to_owned()).replace_range(open..open + length, &blank);
         from = open + length;
     }
     plain.map_or(Cow::Borrowed(text), Cow::Owned)
