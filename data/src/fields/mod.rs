@@ -19,7 +19,7 @@ pub use error::FieldError;
 pub use outcome::{failure_from_text, failure_text, skip_from_text, skip_text};
 pub use point::{base_columns, columns, read_point, write_point};
 pub(crate) use record::read_about;
-pub use record::{RECORD_COLUMNS, read_record, write_record};
+pub use record::{RECORD_COLUMNS, SPREAD_COLUMNS, read_record, write_record};
 pub use time::{microseconds, read_microseconds};
 
 /// A lookup of field values by name; `None` and an empty text both mean absent.

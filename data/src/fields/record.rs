@@ -38,6 +38,18 @@ pub const RECORD_COLUMNS: [&str; 19] = [
     "flags",
 ];
 
+/// The columns of the spread: a row has all of them or none.
+pub const SPREAD_COLUMNS: [&str; 8] = [
+    "time_min_us",
+    "time_p10_us",
+    "time_q1_us",
+    "time_q3_us",
+    "time_p90_us",
+    "time_max_us",
+    "time_mean_us",
+    "time_stdev_us",
+];
+
 const STATUSES: [&str; 3] = ["ok", "skipped", "failed"];
 
 /// Reads a record of `family`. Without a `status` the record is measured.
@@ -150,12 +162,11 @@ fn read_measurement<'a>(find: &dyn Fn(&str) -> Option<&'a str>) -> Result<Measur
 fn read_all_of_spread<'a>(
     find: &dyn Fn(&str) -> Option<&'a str>,
 ) -> Result<Option<Spread>, FieldError> {
-    let columns = &RECORD_COLUMNS[4..12];
-    if columns.iter().all(|column| find(column).is_none()) {
+    if SPREAD_COLUMNS.iter().all(|column| find(column).is_none()) {
         return Ok(None);
     }
     let mut times = [Nanos::default(); 8];
-    for (time, column) in times.iter_mut().zip(columns) {
+    for (time, column) in times.iter_mut().zip(SPREAD_COLUMNS) {
         let text = find(column).ok_or(FieldError::Missing(Cow::Borrowed(column)))?;
         *time = read_spread(column, text)?;
     }

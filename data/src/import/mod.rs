@@ -8,13 +8,24 @@
 //!
 //! Left to others: judging the times (`quality`) and writing them (`dataset`).
 
+mod cascade;
 mod error;
+pub mod nccl_tests;
 mod options;
+mod own_csv;
+mod param;
+mod printed;
+mod repeats;
+mod sniff;
 mod summary;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::measurement::Record;
+use crate::units::Bytes;
+use crate::whole_file::{self, ReadError};
+use sniff::Kind;
 
 pub use error::ImportError;
 pub use options::ImportOptions;
@@ -42,4 +53,45 @@ pub struct Imported {
     pub summary: ImportSummary,
     /// What the file says about its machine.
     pub machine: MachineFacts,
+}
+
+/// Reads the measurements of one file.
+///
+/// # Errors
+/// Why the file is not imported, with the line where there is one. A file of which some rows
+/// are unreadable is imported without them unless [`ImportOptions::strict`] is set.
+pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
+    let limit = options.max_bytes;
+    let bytes = whole_file::read(path, limit).map_err(|error| match error {
+        ReadError::System(source) => ImportError::Read { path: path.to_owned(), source },
+        ReadError::TooLarge { size } => {
+            ImportError::TooLarge { path: path.to_owned(), size, limit: Bytes::new(limit) }
+        }
+    })?;
+    import_bytes(&bytes, path, options)
+}
+
+/// As [`import`], of bytes already read; `path` names them in messages.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_bytes(
+    bytes: &[u8],
+    path: &Path,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
+    let kind = sniff::kind(bytes)
+        .map_err(|problem| ImportError::Table { path: path.to_owned(), problem })?;
+    let unknown = |found: &str| {
+        Err(ImportError::UnknownFormat { path: path.to_owned(), found: found.to_owned() })
+    };
+    match kind {
+        Kind::Archive(kind) => Err(ImportError::Archive { path: path.to_owned(), kind }),
+        Kind::Parquet => unknown("a Parquet file of an unknown kind"),
+        Kind::Json(text) if nccl_tests::recognises(text) => nccl_tests::read(text, path, options),
+        Kind::Json(_) => unknown("a JSON document of an unknown kind"),
+        Kind::Text(text) if param::recognises(text) => param::read(text, path, options),
+        Kind::Text(text) if nccl_tests::recognises(text) => nccl_tests::read(text, path, options),
+        Kind::Text(text) => own_csv::read(text, path, options),
+    }
 }

@@ -181,7 +181,7 @@ impl MemoryPoint {
 
     pub(super) fn check(&self) -> Result<(), PointError> {
         at_least_one(&[("rows", self.rows), ("columns", self.columns)])?;
-        if self.op == MemoryOp::Concat && self.columns % 2 != 0 {
+        if self.op == MemoryOp::Concat && !self.columns.is_multiple_of(2) {
             let columns = self.columns;
             return Err(PointError::Inconsistent(format!(
                 "concat joins two equal halves, and {columns} columns do not halve"

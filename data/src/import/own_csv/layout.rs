@@ -1,0 +1,285 @@
+//! What a table measures: the family of its points, and where their fields stand.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::family::Family;
+use crate::fields::{RECORD_COLUMNS, SPREAD_COLUMNS};
+use crate::import::own_csv::aliases;
+use crate::import::own_csv::custom;
+use crate::import::own_csv::names;
+use crate::import::own_csv::roles::{Columns, Roles};
+use crate::import::{ImportError, ImportOptions, ImportSummary};
+use crate::point::{Collective, CopyDirection, MemoryOp};
+use crate::table::Table;
+
+/// The families tried in turn; what fits none is custom.
+const TRIED: [Family; 6] = [
+    Family::Gemm,
+    Family::Embedding,
+    Family::Attention,
+    Family::Collective,
+    Family::Memory,
+    Family::Copy,
+];
+
+/// Where everything stands in a table.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub family: Family,
+    pub roles: Roles,
+    /// Fields of the point and their columns.
+    pub fields: Vec<(&'static str, usize)>,
+    /// Fields of the point that no column states, and their values.
+    pub stated: Vec<(&'static str, String)>,
+    /// Whether all spread columns are there, under our names.
+    pub has_spread: bool,
+    /// For custom points, where their name and parameters come from.
+    pub custom: Option<custom::Source>,
+}
+
+impl Layout {
+    /// Finds the layout of `table`; assumptions are noted in `summary`.
+    ///
+    /// # Errors
+    /// No time, no known family, or a fact that only the caller can supply.
+    pub fn find(
+        table: &Table<'_>,
+        path: &Path,
+        options: &ImportOptions,
+        summary: &mut ImportSummary,
+    ) -> Result<Layout, ImportError> {
+        let mut columns = Columns::of(table);
+        let mut roles = Roles::find(&mut columns, table, path)?;
+        let search = Search { table, path, options, columns: &columns };
+        let family = search.family(summary)?;
+        let mut fields = Vec::new();
+        for (field, names) in aliases::of(family) {
+            if let Some(index) = columns.take(names) {
+                fields.push((*field, index));
+            }
+        }
+        if family != Family::Custom {
+            keep_op_as_kernel(table, &mut columns, family, &mut roles, summary);
+        }
+        let has_spread = SPREAD_COLUMNS.iter().all(|name| table.column(name).is_some());
+        let mut layout =
+            Layout { family, roles, fields, stated: Vec::new(), has_spread, custom: None };
+        if family == Family::Custom {
+            let source = custom::Source::find(table, path, options, &mut columns, &layout.fields)?;
+            layout.custom = Some(source);
+        } else {
+            layout.fill_in(path, options, summary);
+        }
+        note_unused(table, &columns, summary);
+        Ok(layout)
+    }
+
+    /// Column of a field.
+    pub fn column(&self, field: &str) -> Option<usize> {
+        self.fields.iter().find(|(name, _)| *name == field).map(|(_, index)| *index)
+    }
+
+    /// Values of fields that the table does not state, from the caller or by assumption.
+    fn fill_in(&mut self, path: &Path, options: &ImportOptions, summary: &mut ImportSummary) {
+        let assume = |layout: &mut Layout, summary: &mut ImportSummary, field, value: String| {
+            summary.note(format!("`{field}` is not stated; taken as {value}"));
+            layout.stated.push((field, value));
+        };
+        let missing = |layout: &Layout, field| layout.column(field).is_none();
+        let needs_dtype = self.family != Family::Copy;
+        if needs_dtype && missing(self, "dtype") {
+            match options.dtype {
+                Some(dtype) => self.stated.push(("dtype", dtype.to_string())),
+                None => assume(self, summary, "dtype", "f32".to_owned()),
+            }
+        }
+        match self.family {
+            Family::Embedding if missing(self, "direction") => {
+                assume(self, summary, "direction", "forward".to_owned());
+            }
+            Family::Copy if missing(self, "direction") => match &options.op {
+                Some(direction) => self.stated.push(("direction", direction.clone())),
+                None => assume(self, summary, "direction", "d2d".to_owned()),
+            },
+            Family::Memory if missing(self, "op") => {
+                self.stated.push(("op", memory_op(options, path).unwrap_or_default()));
+            }
+            Family::Attention => {
+                if missing(self, "phase") {
+                    assume(self, summary, "phase", "context".to_owned());
+                }
+                if missing(self, "kv_heads") {
+                    summary.note("`kv_heads` is not stated; taken as `heads`");
+                }
+                if missing(self, "kv_len") {
+                    summary.note("`kv_len` is not stated; taken as the sequence length");
+                }
+            }
+            Family::Collective => {
+                let mut state = |field, value: Option<String>| {
+                    if self.column(field).is_none() {
+                        self.stated.extend(value.map(|value| (field, value)));
+                    }
+                };
+                state("collective", options.collective.map(|c| c.to_string()));
+                state("ranks", options.ranks.map(|ranks| ranks.to_string()));
+                state("nodes", options.nodes.map(|nodes| nodes.to_string()));
+                state("links", Some(options.links.to_string()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A column `op` beside columns that already tell the family: `gemm` says nothing new, while
+/// `linear` and `attention_out` name the kernels that did the work.
+fn keep_op_as_kernel(
+    table: &Table<'_>,
+    columns: &mut Columns,
+    family: Family,
+    roles: &mut Roles,
+    summary: &mut ImportSummary,
+) {
+    let Some(op) = columns.take(&["op", "op_name", "operation", "name"]) else { return };
+    let says_nothing_new = |cell: &str| cell.is_empty() || cell.eq_ignore_ascii_case(family.name());
+    if roles.kernel.is_none() && !table.rows().flatten().all(|row| says_nothing_new(&row.cells[op]))
+    {
+        roles.kernel = Some(op);
+        summary.note(format!("column `{}` is kept as the kernel", table.header()[op]));
+    }
+}
+
+/// The columns that are left after everything was found.
+fn note_unused(table: &Table<'_>, columns: &Columns, summary: &mut ImportSummary) {
+    let unused: Vec<&str> = columns
+        .free()
+        .filter(|(_, name)| !RECORD_COLUMNS.contains(name))
+        .map(|(index, _)| table.header()[index].as_ref())
+        .collect();
+    if !unused.is_empty() {
+        summary.note(format!("columns not used: {}", unused.join(", ")));
+    }
+}
+
+/// The op of a memory table without an op column: the caller's, else the name of the file.
+fn memory_op(options: &ImportOptions, path: &Path) -> Option<String> {
+    let stem = path.file_stem().map(|stem| names::normalise(&stem.to_string_lossy()));
+    let is_op = |word: &String| MemoryOp::from_str(word).is_ok();
+    options.op.clone().filter(is_op).or_else(|| stem.filter(is_op))
+}
+
+/// The search for the family.
+struct Search<'a> {
+    table: &'a Table<'a>,
+    path: &'a Path,
+    options: &'a ImportOptions,
+    columns: &'a Columns,
+}
+
+impl Search<'_> {
+    fn family(&self, summary: &mut ImportSummary) -> Result<Family, ImportError> {
+        if let Some(family) = self.options.family {
+            return self.stated_family(family);
+        }
+        if self.is_collective_without_ranks() {
+            let reason = "a table of collectives that does not say over how many ranks";
+            let hint = "state them with --ranks, or add a column `ranks`";
+            return Err(ImportError::refused(self.path, None, reason, hint));
+        }
+        let fits = |family: &Family| self.missing(*family).is_none() && self.agrees(*family);
+        let found = TRIED.into_iter().find(fits);
+        if found.is_none() {
+            self.note_near_miss(summary);
+        }
+        Ok(found.unwrap_or(Family::Custom))
+    }
+
+    /// Says which field keeps a table from the family it resembles.
+    fn note_near_miss(&self, summary: &mut ImportSummary) {
+        for family in [Family::Gemm, Family::Embedding, Family::Attention] {
+            let required = aliases::required(family);
+            let there = required.iter().filter(|field| self.has_column(family, field)).count();
+            if let Some(missing) = self.missing(family).filter(|_| 2 * there > required.len()) {
+                summary.note(format!(
+                    "resembles {family}, but `{missing}` is not stated: kept as a custom op"
+                ));
+            }
+        }
+    }
+
+    fn has_column(&self, family: Family, field: &str) -> bool {
+        self.column(family, field).is_some()
+    }
+
+    /// The column of a field of `family`.
+    fn column(&self, family: Family, field: &str) -> Option<usize> {
+        let (_, names) = aliases::of(family).iter().find(|(name, _)| *name == field)?;
+        self.columns.find(names)
+    }
+
+    fn stated_family(&self, family: Family) -> Result<Family, ImportError> {
+        let Some(missing) = self.missing(family) else { return Ok(family) };
+        let names = aliases::of(family).iter().find(|(field, _)| *field == missing);
+        let known = names.map(|(_, names)| names.join("`, `")).unwrap_or_default();
+        Err(ImportError::refused(
+            self.path,
+            self.table.header_line(),
+            format!("a {family} table needs a column `{missing}`"),
+            format!("known names of it: `{known}`"),
+        ))
+    }
+
+    /// The first required field that neither a column nor the caller states.
+    fn missing(&self, family: Family) -> Option<&'static str> {
+        let is_stated = |field: &str| match (family, field) {
+            (Family::Collective, "collective") => self.options.collective.is_some(),
+            (Family::Collective, "ranks") => self.options.ranks.is_some(),
+            (Family::Memory, "op") => memory_op(self.options, self.path).is_some(),
+            _ => false,
+        };
+        aliases::required(family)
+            .iter()
+            .find(|field| !self.has_column(family, field) && !is_stated(field))
+            .copied()
+    }
+
+    /// Whether the words of the first row are words of `family`, and no column is left over
+    /// that would tell its points apart.
+    fn agrees(&self, family: Family) -> bool {
+        match family {
+            Family::Collective => self.first_parses::<Collective>(family, "collective"),
+            Family::Memory => {
+                self.first_parses::<MemoryOp>(family, "op")
+                    && ["elements", "columns"].iter().any(|field| self.has_column(family, field))
+            }
+            Family::Copy => {
+                self.first_parses::<CopyDirection>(family, "direction")
+                    && custom::integer_columns(self.table, self.columns)
+                        .iter()
+                        .all(|integer| self.is_field(family, integer.column))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the column of `field`, if there is one, holds a `T` in its first row.
+    fn first_parses<T: FromStr>(&self, family: Family, field: &str) -> bool {
+        match (self.column(family, field), self.table.rows().flatten().next()) {
+            (Some(column), Some(row)) => row.cells[column].parse::<T>().is_ok(),
+            _ => true,
+        }
+    }
+
+    /// Whether a column holds a field of `family`.
+    fn is_field(&self, family: Family, column: usize) -> bool {
+        aliases::of(family).iter().any(|(_, names)| self.columns.find(names) == Some(column))
+    }
+
+    fn is_collective_without_ranks(&self) -> bool {
+        self.missing(Family::Collective) == Some("ranks")
+            && self.has_column(Family::Collective, "collective")
+            && self.has_column(Family::Collective, "bytes")
+            && self.agrees(Family::Collective)
+    }
+}
