@@ -7,11 +7,17 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 
 use clap::Parser;
-use kernelgauge_data::{BuildInfo, Diagnostic, ExitStatus};
+use kernelgauge_data::{BuildInfo, CacheState, Diagnostic, ExitStatus, Origin};
+use kernelgauge_model::BasisChoice;
+use kernelgauge_model::prediction::ReferenceModel;
 
-use crate::args::{Arguments, Generate};
+use crate::args::{Arguments, BasisName, CacheName, Command, Generate, ModelOptions};
 use crate::error::CommandError;
+use crate::predictor::{Ask, Predictor};
+use crate::question::{Asked, Subject};
+use crate::render::Answer;
 use crate::usage::Usage;
+use crate::{batch, listing, notes};
 
 /// Runs the command: `arguments` begin with the program's name, answers go to `stdout`,
 /// everything else to `stderr`.
@@ -52,8 +58,65 @@ fn answer(
     if let Some(what) = arguments.generate {
         return print(stdout, generated(what, build));
     }
-    let _ = stderr;
-    Err(CommandError::NothingAsked)
+    match arguments.command {
+        None => Err(CommandError::NothingAsked),
+        Some(Command::Machines(machines)) => listing::write(machines.format, stdout),
+        Some(Command::Batch(batch)) => batch::run(&batch, ask(&batch.model), stdout, stderr),
+        Some(command) => match Asked::of(&command)? {
+            Some(asked) => answer_one(&asked, stdout, stderr),
+            None => Err(CommandError::NothingAsked),
+        },
+    }
+}
+
+fn answer_one(
+    asked: &Asked<'_>,
+    stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
+) -> Result<ExitStatus, CommandError> {
+    let options = asked.options();
+    let predictor = Predictor::named(options.model.machine.as_deref())?;
+    let machine = predictor.machine();
+    let variants = predictor.model().variants(asked.family());
+    let subject = Subject { machine: &machine.name, links: machine.links, variants: &variants };
+    let point = asked.point(&subject)?;
+    let stand_in = predictor.stand_in(&point);
+    let answering = stand_in.as_ref().map_or(&point, |(other, _)| other);
+    let ask = ask(&options.model);
+    let prediction = predictor.predict_with(answering, ask)?;
+    let explanation = match options.explain {
+        true => Some(predictor.explain(answering, ask)?),
+        false => None,
+    };
+    Answer { point: &point, prediction, machine, explanation }.write(options.format, stdout)?;
+    // The answer is out before anything about it is said.
+    stdout.flush()?;
+    if let Some((_, (collective, asked, used))) = stand_in {
+        notes::stood_in(stderr, collective, asked, used, None)?;
+    }
+    if predictor.model().origin() == Origin::Synthetic {
+        notes::synthetic(stderr, &machine.name)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn ask(options: &ModelOptions) -> Ask {
+    let cache = match options.cache {
+        None => CacheState::Unstated,
+        Some(CacheName::Hot) => CacheState::Hot,
+        Some(CacheName::Cold) => CacheState::Cold,
+    };
+    let basis = match options.basis {
+        BasisName::Best => BasisChoice::Best,
+        BasisName::Analytical => BasisChoice::Analytical,
+        BasisName::Learned => BasisChoice::Learned,
+        BasisName::Hybrid => BasisChoice::Hybrid,
+        BasisName::Roofline => BasisChoice::Reference(ReferenceModel::Roofline),
+        BasisName::Plain => BasisChoice::Reference(ReferenceModel::EmbeddingPlain),
+        BasisName::CacheAware => BasisChoice::Reference(ReferenceModel::EmbeddingCache),
+        BasisName::Sigmoid => BasisChoice::Reference(ReferenceModel::Sigmoid),
+    };
+    Ask { cache, basis, extrapolate: options.extrapolate }
 }
 
 fn print(stdout: &mut dyn Write, text: &str) -> Result<ExitStatus, CommandError> {

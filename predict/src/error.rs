@@ -3,7 +3,12 @@
 use std::io;
 
 use kernelgauge_data::{Diagnostic, ExitStatus};
+use kernelgauge_model::PredictError;
 use thiserror::Error;
+
+use crate::batch::BatchError;
+use crate::machine::MachineError;
+use crate::question::QuestionError;
 
 /// What ended the command.
 #[derive(Debug, Error)]
@@ -19,6 +24,18 @@ pub enum CommandError {
     /// No command at all.
     #[error("what shall be predicted?")]
     NothingAsked,
+    /// No model.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A question that cannot be meant.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// The model refuses.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// A batch that cannot be read.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
     /// The answer could not be written.
     #[error("cannot write the answer: {0}")]
     Write(#[from] io::Error),
@@ -29,6 +46,18 @@ impl CommandError {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, CommandError::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+
+    fn inner(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            CommandError::Machine(error) => Some(error),
+            CommandError::Question(error) => Some(error),
+            CommandError::Predict(error) => Some(error),
+            CommandError::Batch(error) => Some(error),
+            CommandError::Usage { .. } | CommandError::NothingAsked | CommandError::Write(_) => {
+                None
+            }
+        }
+    }
 }
 
 impl Diagnostic for CommandError {
@@ -38,14 +67,14 @@ impl Diagnostic for CommandError {
             CommandError::NothingAsked => Some(
                 "`predict machines` lists the machines, `predict --help` the questions".to_owned(),
             ),
-            CommandError::Write(_) => None,
+            other => other.inner()?.hint(),
         }
     }
 
     fn exit_status(&self) -> ExitStatus {
         match self {
             CommandError::Write(_) => ExitStatus::Environment,
-            CommandError::Usage { .. } | CommandError::NothingAsked => ExitStatus::Input,
+            other => other.inner().map_or(ExitStatus::Input, Diagnostic::exit_status),
         }
     }
 }

@@ -1,0 +1,188 @@
+//! JSON lines questions: one object a line, echoed with the answer as further members.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::blocks::{Quotes, records};
+use super::desk::{RowError, Seat};
+use super::output::{APPENDED, push_json_answer, push_json_problem, push_json_text};
+use super::piece::{Piece, Rows};
+
+/// Rows that name their own members.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonRows;
+
+/// The members of a row, in the order they came, values as written.
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::with_capacity(8);
+                while let Some((Key(name), value)) = map.next_entry()? {
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+/// A name that is borrowed where it has no escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// A value as the text a CSV cell would hold; none for null.
+fn text(value: &RawValue) -> Option<Cow<'_, str>> {
+    let raw = value.get();
+    if raw == "null" {
+        return None;
+    }
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) if inner.contains('\\') => serde_json::from_str(raw).ok().map(Cow::Owned),
+        Some(inner) => Some(Cow::Borrowed(inner)),
+        None => Some(Cow::Borrowed(raw)),
+    }
+}
+
+fn answer(record: &str, seat: &mut Seat<'_>, out: &mut Vec<u8>) -> Result<(), RowError> {
+    let Members(members) = parse(record)?;
+    let texts: Vec<(&str, Option<Cow<'_, str>>)> =
+        members.iter().map(|(name, value)| (name.as_ref(), text(value))).collect();
+    let get = |name: &str| {
+        let (_, text) = texts.iter().find(|(known, _)| *known == name)?;
+        text.as_deref()
+    };
+    let (prediction, machine) = seat.answer(&get)?;
+    echo(record, &members, out);
+    push_json_answer(out, &prediction, machine);
+    out.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+fn parse(record: &str) -> Result<Members<'_>, RowError> {
+    serde_json::from_str(record).map_err(|error| {
+        // serde_json counts lines from the start of the row, which is always its first.
+        let message = error.to_string();
+        let (message, _) = message.split_once(" at line").unwrap_or((&message, ""));
+        RowError::Malformed(match error.column() {
+            0 => message.to_owned(),
+            column => format!("column {column}: {message}"),
+        })
+    })
+}
+
+/// The members as they came and a comma, without the closing brace.
+fn echo(record: &str, members: &[(Cow<'_, str>, &RawValue)], out: &mut Vec<u8>) {
+    let ours = |(name, _): &(Cow<'_, str>, &RawValue)| APPENDED.contains(&name.as_ref());
+    if !members.iter().any(ours) {
+        let record = record.trim_ascii();
+        let body = record.strip_suffix('}').unwrap_or(record).trim_ascii_end();
+        out.extend_from_slice(body.as_bytes());
+        if !members.is_empty() {
+            out.push(b',');
+        }
+        return;
+    }
+    out.push(b'{');
+    for (name, value) in members {
+        let given = if APPENDED.contains(&name.as_ref()) { "given_" } else { "" };
+        push_json_text(out, &format!("{given}{name}"));
+        out.push(b':');
+        out.extend_from_slice(value.get().as_bytes());
+        out.push(b',');
+    }
+}
+
+/// A row without an answer: its members as they came, or its text where it has none.
+fn refuse(record: &str, problem: &str, out: &mut Vec<u8>) {
+    match parse(record) {
+        Ok(Members(members)) => echo(record, &members, out),
+        Err(_) => {
+            out.extend_from_slice(br#"{"input":"#);
+            push_json_text(out, record);
+            out.push(b',');
+        }
+    }
+    push_json_problem(out, problem);
+    out.extend_from_slice(b"}\n");
+}
+
+impl Rows for JsonRows {
+    fn quotes(&self) -> Quotes {
+        Quotes::Plain
+    }
+
+    fn answer_all(&self, bytes: &[u8], seat: &mut Seat<'_>) -> Piece {
+        let mut piece = Piece::with_room_for(bytes);
+        for (line, record) in records(bytes, Quotes::Plain) {
+            if record.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            piece.rows += 1;
+            let text = String::from_utf8_lossy(record);
+            if let Err(error) = answer(&text, seat, &mut piece.bytes) {
+                refuse(&text, &error.to_string(), &mut piece.bytes);
+                piece.note(line, &error);
+            }
+        }
+        piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_echoed_as_they_came() {
+        for (record, expected) in [
+            (r#" {"m": 1.50, "note": "a}b"} "#, r#"{"m": 1.50, "note": "a}b","#),
+            (r#"{"a":{"b":{}}}"#, r#"{"a":{"b":{}},"#),
+            ("{}", "{"),
+            (r#"{"time_us":5,"m":1}"#, r#"{"given_time_us":5,"m":1,"#),
+        ] {
+            let mut out = Vec::new();
+            echo(record, &parse(record).unwrap().0, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_with_its_place() {
+        for (record, place) in
+            [("[1]", "invalid type"), (r#"{"m":}"#, "column 6"), ("{", "column 1")]
+        {
+            let error = parse(record).err().map(|error| error.to_string()).unwrap();
+            assert!(error.starts_with(place), "{record}: {error}");
+        }
+    }
+}

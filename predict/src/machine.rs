@@ -1,0 +1,190 @@
+//! From a name or a path to a model.
+//!
+//! A shipped machine is named by its name or a prefix that only one has (`h200`); anything else
+//! is a model file, or a folder that holds a `model.json`. Left to others: whether the text is
+//! a model (`kernelgauge_model`).
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use kernelgauge_data::{Bytes, Diagnostic, ExitStatus, nearest};
+use kernelgauge_model::{Model, StoreError};
+use thiserror::Error;
+
+use crate::shipped::{self, ShippedModel};
+
+/// Largest model file that is read. The largest shipped one has under 3 MiB.
+pub const MODEL_FILE_LIMIT: u64 = 64 << 20;
+
+/// Why a machine has no model here.
+#[derive(Debug, Error)]
+pub enum MachineError {
+    /// No machine was named.
+    #[error("which machine?")]
+    NotNamed,
+    /// Neither a shipped machine nor a file.
+    #[error("no such machine or file: `{name}`")]
+    Unknown {
+        /// What was given.
+        name: String,
+        /// The nearest shipped name, if one is near.
+        nearest: Option<String>,
+    },
+    /// A prefix of several shipped names.
+    #[error("`{name}` may be {candidates}")]
+    Ambiguous {
+        /// What was given.
+        name: String,
+        /// The shipped names that begin so, joined.
+        candidates: String,
+    },
+    /// A folder that holds no model.
+    #[error("{} holds no model.json", .0.display())]
+    NoModelInFolder(PathBuf),
+    /// Not a file that could be read whole.
+    #[error("{} is not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// Larger than any model.
+    #[error("{} has over {}, which no model file has", .0.display(), Bytes::new(MODEL_FILE_LIMIT))]
+    TooLarge(PathBuf),
+    /// Not text.
+    #[error("{} is not a model file: it is not text", .0.display())]
+    NotText(PathBuf),
+    /// The file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The text is not a model this version can use.
+    #[error("{label}: {source}")]
+    Store {
+        /// The file, or the name of the shipped machine.
+        label: String,
+        /// Why.
+        source: StoreError,
+    },
+}
+
+impl Diagnostic for MachineError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            MachineError::NotNamed => {
+                Some(format!("add --machine with one of {}, or with a model file", known()))
+            }
+            MachineError::Unknown { nearest: Some(name), .. } => {
+                Some(format!("did you mean `{name}`? shipped: {}", known()))
+            }
+            MachineError::Unknown { .. } => Some(format!("shipped: {}", known())),
+            MachineError::Ambiguous { .. } => Some("add letters until only one is left".to_owned()),
+            MachineError::NoModelInFolder(folder) => {
+                Some(format!("`calibrate fit {}` writes one", folder.display()))
+            }
+            MachineError::NotAFile(_) | MachineError::TooLarge(_) | MachineError::NotText(_) => {
+                Some(
+                    "`calibrate fit` writes model files; `predict machines` lists the shipped ones"
+                        .to_owned(),
+                )
+            }
+            MachineError::Read { .. } => None,
+            MachineError::Store { source, .. } => source.hint(),
+        }
+    }
+
+    fn exit_status(&self) -> ExitStatus {
+        match self {
+            MachineError::Store { source, .. } => source.exit_status(),
+            _ => ExitStatus::Input,
+        }
+    }
+}
+
+/// The model of a shipped machine, by its name or an unambiguous prefix of it.
+///
+/// # Errors
+/// [`MachineError::Unknown`] with the nearest name, [`MachineError::Ambiguous`] with the
+/// candidates.
+pub fn shipped(name: &str) -> Result<Model, MachineError> {
+    let model = find(name)?.ok_or_else(|| unknown(name))?;
+    // Checked when it was built in; only the part that is asked for is parsed.
+    Model::open(model.text)
+        .map_err(|source| MachineError::Store { label: model.name.to_owned(), source })
+}
+
+/// The model in a file, or in the `model.json` of a folder.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn from_file(path: &Path) -> Result<Model, MachineError> {
+    let read_error = |source| MachineError::Read { path: path.to_owned(), source };
+    let kind = fs::metadata(path).map_err(read_error)?;
+    if kind.is_dir() {
+        let inside = path.join("model.json");
+        if !inside.is_file() {
+            return Err(MachineError::NoModelInFolder(path.to_owned()));
+        }
+        return from_file(&inside);
+    }
+    // A pipe or device could stay silent, or never end.
+    if !kind.is_file() {
+        return Err(MachineError::NotAFile(path.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(read_error)?;
+    file.take(MODEL_FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(read_error)?;
+    if bytes.len() as u64 > MODEL_FILE_LIMIT {
+        return Err(MachineError::TooLarge(path.to_owned()));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| MachineError::NotText(path.to_owned()))?;
+    Model::from_text(&text)
+        .map_err(|source| MachineError::Store { label: path.display().to_string(), source })
+}
+
+/// The model meant by `--machine`: a shipped machine before a file of the same name.
+///
+/// # Errors
+/// As [`shipped`] and [`from_file`].
+pub fn named(given: Option<&OsStr>) -> Result<Model, MachineError> {
+    let given = given.ok_or(MachineError::NotNamed)?;
+    let exists = Path::new(given).exists();
+    match given.to_str() {
+        Some(name) => match find(name) {
+            Ok(Some(_)) => shipped(name),
+            Err(error) if !exists => Err(error),
+            Ok(None) if !exists => Err(unknown(name)),
+            _ => from_file(Path::new(given)),
+        },
+        None if exists => from_file(Path::new(given)),
+        None => Err(unknown(&given.to_string_lossy())),
+    }
+}
+
+fn find(name: &str) -> Result<Option<&'static ShippedModel>, MachineError> {
+    let exact = shipped::MODELS.iter().find(|model| model.name == name);
+    if exact.is_some() || name.is_empty() {
+        return Ok(exact);
+    }
+    let candidates: Vec<&ShippedModel> =
+        shipped::MODELS.iter().filter(|model| model.name.starts_with(name)).collect();
+    match candidates.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        several => {
+            let names: Vec<&str> = several.iter().map(|model| model.name).collect();
+            Err(MachineError::Ambiguous { name: name.to_owned(), candidates: names.join(" or ") })
+        }
+    }
+}
+
+fn unknown(name: &str) -> MachineError {
+    let nearest = nearest::unknown("machine", name, shipped::names()).nearest;
+    MachineError::Unknown { name: name.to_owned(), nearest }
+}
+
+fn known() -> String {
+    shipped::names().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,142 @@
+//! The library face of the crate: a model that answers.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use kernelgauge_data::{CacheState, Collective, CollectivePoint, Dtype, Family, Machine, Point};
+use kernelgauge_model::{BasisChoice, Explanation, Model, PredictError, Prediction, Query};
+use rayon::prelude::*;
+
+use crate::machine::{self, MachineError};
+use crate::question::{self, Subject, Vocabulary};
+
+/// Points that one thread answers at a time, so that handing them out costs nothing.
+const POINTS_A_THREAD: usize = 1024;
+
+/// How a model is asked. The default takes the measured time at a measured point and the best
+/// the model has elsewhere, in the cache state that was measured, and refuses outside the
+/// measured domain.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ask {
+    /// Cold or hot operands.
+    pub cache: CacheState,
+    /// Which part of the model answers.
+    pub basis: BasisChoice,
+    /// Whether to answer outside the measured domain, with a wider interval.
+    pub extrapolate: bool,
+}
+
+/// A machine's model, ready to answer.
+///
+/// Cheap to ask: a measured point is found in under a microsecond, any other point takes a few.
+/// Shared between threads by reference.
+#[derive(Debug)]
+pub struct Predictor {
+    model: Model,
+    stand_ins: OnceLock<Vec<(Collective, Dtype, Dtype)>>,
+}
+
+impl Predictor {
+    /// A machine that ships with the project, by its name or an unambiguous prefix.
+    ///
+    /// # Errors
+    /// [`MachineError::Unknown`] with the nearest name.
+    pub fn shipped(name: &str) -> Result<Self, MachineError> {
+        machine::shipped(name).map(Predictor::from_model)
+    }
+
+    /// A model file, or a folder with a `model.json`, that `calibrate` wrote.
+    ///
+    /// # Errors
+    /// Names the file and what is wrong with it.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, MachineError> {
+        machine::from_file(path.as_ref()).map(Predictor::from_model)
+    }
+
+    /// The machine that `--machine` names: shipped, or a file.
+    ///
+    /// # Errors
+    /// As [`Predictor::shipped`] and [`Predictor::from_file`].
+    pub fn named(name: Option<&OsStr>) -> Result<Self, MachineError> {
+        machine::named(name).map(Predictor::from_model)
+    }
+
+    /// A model that was fitted or read elsewhere.
+    pub fn from_model(model: Model) -> Self {
+        Predictor { model, stand_ins: OnceLock::new() }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The machine it speaks for.
+    pub fn machine(&self) -> &Machine {
+        self.model.machine()
+    }
+
+    /// The time of `point`, asked as [`Ask::default`] does.
+    ///
+    /// # Errors
+    /// What the model lacks, or how far outside its domain the point lies.
+    pub fn predict(&self, point: &Point) -> Result<Prediction, PredictError> {
+        self.predict_with(point, Ask::default())
+    }
+
+    /// The time of `point`, asked as `ask` says.
+    ///
+    /// # Errors
+    /// What the model lacks, or how far outside its domain the point lies.
+    pub fn predict_with(&self, point: &Point, ask: Ask) -> Result<Prediction, PredictError> {
+        self.model.predict(&query(point, ask))
+    }
+
+    /// [`Predictor::predict`] for many points, on every core, in order.
+    pub fn predict_many(&self, points: &[Point]) -> Vec<Result<Prediction, PredictError>> {
+        points.par_iter().with_min_len(POINTS_A_THREAD).map(|point| self.predict(point)).collect()
+    }
+
+    /// Why the answer to `point` is what it is.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict_with`].
+    pub fn explain(&self, point: &Point, ask: Ask) -> Result<Explanation, PredictError> {
+        self.model.explain(&query(point, ask))
+    }
+
+    /// The point that answers for a collective in a dtype the machine was not measured in: the
+    /// same bytes in the dtype of [`question::stand_in`]. None where the point answers for
+    /// itself, or nothing can answer for it.
+    pub fn stand_in(&self, point: &Point) -> Option<(Point, (Collective, Dtype, Dtype))> {
+        let Point::Collective(asked) = point else { return None };
+        let stand_ins = self.stand_ins.get_or_init(|| self.find_stand_ins());
+        let found = stand_ins.iter().find(|(collective, dtype, _)| {
+            (*collective, *dtype) == (asked.collective, asked.dtype)
+        });
+        let stand_in @ (_, _, dtype) = *found?;
+        Some((Point::Collective(CollectivePoint { dtype, ..*asked }), stand_in))
+    }
+
+    fn find_stand_ins(&self) -> Vec<(Collective, Dtype, Dtype)> {
+        let variants = self.model.variants(Family::Collective);
+        let machine = self.machine();
+        let subject = Subject { machine: &machine.name, links: machine.links, variants: &variants };
+        let mut found = Vec::new();
+        for collective in Collective::ALL {
+            let vocabulary = Vocabulary::new(&subject, collective.name(), collective.name());
+            for asked in Dtype::ALL {
+                let used = question::stand_in(collective, asked, vocabulary.dtypes());
+                found.extend(
+                    used.filter(|used| *used != asked).map(|used| (collective, asked, used)),
+                );
+            }
+        }
+        found
+    }
+}
+
+fn query(point: &Point, ask: Ask) -> Query<'_> {
+    Query { point, cache: ask.cache, basis: ask.basis, extrapolate: ask.extrapolate }
+}

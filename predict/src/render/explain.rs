@@ -1,0 +1,141 @@
+//! Why an answer is what it is: one labelled line for each part, and the same as JSON.
+
+use std::io::{self, Write};
+
+use kernelgauge_data::{Point, fields};
+use kernelgauge_model::{Basis, ExplainedTerm, Explanation, RegionError};
+use serde_json::{Map, Value, json};
+
+use kernelgauge_data::units::four_digits;
+
+/// Width of the label column.
+const LABEL: usize = 10;
+
+/// Width of a line.
+const LINE: usize = 100;
+
+pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    let nearest = explanation.nearest.iter();
+    let nearest: Vec<String> =
+        nearest.map(|(point, time)| format!("{} {time} measured", parameters(point))).collect();
+    let terms: Vec<String> = explanation.terms.iter().map(term).collect();
+    labelled(out, "basis", &[basis(explanation)])?;
+    labelled(out, "terms", &terms)?;
+    labelled(out, "domain", &[explanation.domain.clone()])?;
+    labelled(out, "nearest", &nearest)?;
+    let error = explanation.error.map(|(region, error)| held_out(region, &error));
+    labelled(out, "error", error.as_slice())
+}
+
+pub fn json(explanation: &Explanation) -> Value {
+    let terms: Vec<Value> = explanation
+        .terms
+        .iter()
+        .map(|ExplainedTerm { term, detail }| {
+            json!({ "name": term.name, "time_us": term.time.us(), "detail": detail })
+        })
+        .collect();
+    let nearest: Vec<Value> = explanation
+        .nearest
+        .iter()
+        .map(|(point, time)| {
+            let fields = fields::write_point(point).into_iter();
+            let mut all: Map<String, Value> =
+                fields.map(|(name, text)| (name.into_owned(), super::typed(text))).collect();
+            all.insert("time_us".to_owned(), Value::from(time.us()));
+            Value::Object(all)
+        })
+        .collect();
+    let error = explanation.error.map(|(region, error)| {
+        json!({
+            "points_like_this": region,
+            "points": error.points,
+            "median": error.median,
+            "p90": error.p90,
+            "worst": error.worst,
+            "mape": error.mape,
+            "coverage": error.coverage,
+        })
+    });
+    json!({
+        "analytical_us": explanation.analytical.us(),
+        "correction": explanation.correction,
+        "correction_kind": explanation.correction_kind,
+        "neighbours": explanation.neighbours,
+        "terms": terms,
+        "domain": explanation.domain,
+        "nearest": nearest,
+        "held_out_error": error,
+    })
+}
+
+/// `hybrid: analytical 170.2 µs x correction 0.981 (120 trees)`
+fn basis(explanation: &Explanation) -> String {
+    let name = explanation.prediction.basis.name();
+    let Explanation { analytical, correction, neighbours, correction_kind, .. } = explanation;
+    let lead = match explanation.prediction.basis {
+        Basis::Measured => format!("{name}; without it: "),
+        _ => format!("{name}: "),
+    };
+    let mut text = format!("{lead}analytical {analytical}");
+    if *correction != 1.0 {
+        text += &format!(" x correction {} ({correction_kind})", four_digits(*correction));
+    }
+    if *neighbours != 1.0 {
+        text += &format!(" x measured neighbours {}", four_digits(*neighbours));
+    }
+    text
+}
+
+fn term(explained: &ExplainedTerm) -> String {
+    let ExplainedTerm { term, detail } = explained;
+    match detail {
+        Some(detail) => format!("{} {} ({detail})", term.name, term.time),
+        None => format!("{} {}", term.name, term.time),
+    }
+}
+
+fn held_out(region: &str, error: &RegionError) -> String {
+    let percent = |share: f64| four_digits((share * 1e4).round() / 100.0);
+    format!(
+        "{region}, held out: median {} %, p90 {} % (n = {})",
+        percent(error.median),
+        percent(error.p90),
+        error.points
+    )
+}
+
+/// `m=4096 n=4096 k=4096`: without what is neutral.
+fn parameters(point: &Point) -> String {
+    let neutral = [("batch", 1), ("nodes", 1), ("skew", 0), ("window", 0)];
+    let values = point.parameters();
+    let pairs: Vec<String> = point
+        .parameter_names()
+        .into_iter()
+        .zip(values.iter().copied())
+        .filter(|pair| !neutral.contains(pair))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    pairs.join(" ")
+}
+
+/// A label and `parts` joined by ` · `, broken between parts where the line gets too long.
+fn labelled(out: &mut dyn Write, label: &str, parts: &[String]) -> io::Result<()> {
+    if parts.is_empty() {
+        return Ok(());
+    }
+    write!(out, "{label:<LABEL$}")?;
+    let mut at = LABEL;
+    for (index, part) in parts.iter().enumerate() {
+        let length = part.chars().count() + 3;
+        if index > 0 && at + length > LINE {
+            write!(out, "\n{:LABEL$}", "")?;
+            at = LABEL;
+        } else if index > 0 {
+            write!(out, " · ")?;
+        }
+        write!(out, "{part}")?;
+        at += length;
+    }
+    writeln!(out)
+}
