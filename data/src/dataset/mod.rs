@@ -116,6 +116,11 @@ impl DataSet {
     }
 }
 
+/// Names of the files that `records` are written to.
+pub fn file_names(records: &[Record]) -> Vec<String> {
+    files::grouped(records).into_iter().map(|(name, ..)| name).collect()
+}
+
 fn read_manifest(folder: &Path) -> Result<Manifest, DataSetError> {
     /// Of all keys the only one that may be read from a newer version.
     #[derive(Deserialize)]
