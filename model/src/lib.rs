@@ -7,6 +7,31 @@
 
 #![forbid(unsafe_code)]
 
+mod correction;
+mod domain;
+mod error;
+mod explain;
+mod fit;
+mod held_out;
+mod interval;
+mod least_squares;
+mod lines;
+mod math;
+mod model;
 pub mod prediction;
+pub mod reference;
+mod rows;
+mod shape;
+mod store;
+mod terms;
+mod variant;
 
-pub use prediction::{Basis, BasisChoice, DomainStatus, Prediction, Query, Term};
+pub use domain::Beyond;
+pub use error::PredictError;
+pub use explain::Explanation;
+pub use fit::{FitError, FitOptions};
+pub use held_out::{HeldOut, RegionError};
+pub use model::{Insufficient, Model, VariantError};
+pub use prediction::{Basis, BasisChoice, DomainStatus, Prediction, Query, ReferenceModel, Term};
+pub use store::StoreError;
+pub use terms::ExplainedTerm;

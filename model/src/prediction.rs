@@ -33,6 +33,26 @@ pub enum ReferenceModel {
     Sigmoid,
 }
 
+impl ReferenceModel {
+    /// Every reference model.
+    pub const ALL: [ReferenceModel; 4] = [
+        ReferenceModel::Roofline,
+        ReferenceModel::EmbeddingPlain,
+        ReferenceModel::EmbeddingCache,
+        ReferenceModel::Sigmoid,
+    ];
+
+    /// The name on the command line and in every output format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReferenceModel::Roofline => "roofline",
+            ReferenceModel::EmbeddingPlain => "embedding-plain",
+            ReferenceModel::EmbeddingCache => "embedding-cache",
+            ReferenceModel::Sigmoid => "sigmoid",
+        }
+    }
+}
+
 /// A question to a model.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'point> {

@@ -1,0 +1,122 @@
+//! Which points are held out together.
+//!
+//! Point folds hold single points of lines out, so that their neighbours stay; line folds hold
+//! lines out whole; stride folds hold out all but every second or fourth point of each line, so
+//! that gaps of two sizes are seen; the frontier holds out the top two octaves of the axis.
+
+use kernelgauge_data::point::Parameters;
+
+use crate::math::Stream;
+use crate::rows::Row;
+
+/// Variants of at most this many points get every fold, larger ones two of five.
+pub(super) const SMALL: usize = 400;
+
+/// Folds that points or lines are dealt to.
+const DEALT: u64 = 5;
+
+/// Whether each row is held out, per fold.
+pub(super) type Held = Vec<bool>;
+
+fn used(rows: usize) -> u64 {
+    if rows <= SMALL { DEALT } else { 2 }
+}
+
+/// A number that depends on a point, a salt and the seed, not on the order of the rows.
+fn deal(parameters: &[u64], salt: u64, seed: u64) -> u64 {
+    let mut mixed = Stream::new(seed ^ salt).next();
+    for value in parameters {
+        mixed = Stream::new(mixed ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next();
+    }
+    mixed % DEALT
+}
+
+/// Folds that hold single points out.
+pub(super) fn point_folds(rows: &[Row<'_>], seed: u64) -> Vec<Held> {
+    let fold_of: Vec<u64> = rows.iter().map(|row| deal(&row.parameters, 1, seed)).collect();
+    folds(&fold_of, used(rows.len()))
+}
+
+/// Folds that hold lines out; where there are few lines, each once.
+pub(super) fn line_folds(rows: &[Row<'_>], seed: u64) -> Vec<Held> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let axis = first.point.axis();
+    let keys: Vec<Parameters> = rows.iter().map(|row| key_of(row, axis)).collect();
+    let mut distinct = keys.clone();
+    distinct.sort();
+    distinct.dedup();
+    if distinct.len() < 2 {
+        return Vec::new();
+    }
+    let few = distinct.len() as u64 <= DEALT;
+    let fold_of: Vec<u64> = keys
+        .iter()
+        .map(|key| match distinct.binary_search(key) {
+            Ok(index) if few => index as u64,
+            _ => deal(key, 2, seed),
+        })
+        .collect();
+    folds(&fold_of, if few { distinct.len() as u64 } else { used(rows.len()) })
+}
+
+fn key_of(row: &Row<'_>, axis: usize) -> Parameters {
+    crate::shape::replaced(&row.parameters, axis, 0)
+}
+
+/// Folds that leave every second point of each line in, from either end, and every fourth.
+pub(super) fn stride_folds(rows: &[Row<'_>]) -> Vec<Held> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let axis = first.point.axis();
+    let mut order: Vec<(Parameters, u64, usize)> = rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| (key_of(row, axis), row.parameters[axis], index))
+        .collect();
+    order.sort();
+    let mut position = vec![0; rows.len()];
+    let mut longest = 0;
+    for line in order.chunk_by(|a, b| a.0 == b.0) {
+        longest = longest.max(line.len());
+        for (at, (_, _, index)) in line.iter().enumerate() {
+            position[*index] = at;
+        }
+    }
+    let keep = |every: usize, from: usize| -> Held {
+        position.iter().map(|at| at % every != from).collect()
+    };
+    match longest {
+        0..5 => Vec::new(),
+        5..9 => vec![keep(2, 0)],
+        _ => vec![keep(2, 0), keep(2, 1), keep(4, 0), keep(4, 2)],
+    }
+}
+
+/// The fold that holds the top two octaves of the axis out; none where too little would be left.
+pub(super) fn frontier(rows: &[Row<'_>]) -> Option<Held> {
+    let axis = rows.first()?.point.axis();
+    let value = |row: &Row<'_>| row.parameters[axis];
+    let largest = rows.iter().map(value).max()?;
+    let held: Held = rows.iter().map(|row| value(row) > largest / 4).collect();
+    let kept = held.iter().filter(|held| !**held).count();
+    let mut values: Vec<u64> =
+        rows.iter().map(value).filter(|value| *value <= largest / 4).collect();
+    values.sort_unstable();
+    values.dedup();
+    (kept * 2 >= rows.len() && values.len() >= 4).then_some(held)
+}
+
+fn folds(fold_of: &[u64], count: u64) -> Vec<Held> {
+    (0..count)
+        .map(|fold| fold_of.iter().map(|of| *of == fold).collect::<Held>())
+        .filter(|held| held.iter().any(|held| *held) && held.iter().any(|held| !*held))
+        .collect()
+}
+
+/// Rows left in, and rows held out.
+pub(super) fn split<'data>(rows: &[Row<'data>], held: &Held) -> (Vec<Row<'data>>, Vec<Row<'data>>) {
+    let of = |wanted: bool| {
+        let picked = rows.iter().zip(held).filter(|(_, held)| **held == wanted);
+        picked.map(|(row, _)| row.clone()).collect()
+    };
+    (of(false), of(true))
+}

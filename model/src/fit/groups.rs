@@ -1,0 +1,122 @@
+//! Records by variant, and whether a variant has enough of them.
+
+use kernelgauge_data::{CacheState, Family, InputContent, Record};
+
+use crate::math::{log2, median};
+use crate::rows::{Row, fold};
+
+/// Fewest points of a variant.
+const LEAST_POINTS: usize = 4;
+
+/// The records of one variant.
+#[derive(Debug, Clone)]
+pub(crate) struct Group<'data> {
+    pub family: Family,
+    pub name: String,
+    pub cache: CacheState,
+    pub rows: Vec<Row<'data>>,
+}
+
+/// Records by (family, variant, cache state), in that order.
+///
+/// What the operands held is part of a measurement's identity and is not mixed: of several
+/// contents the random one is taken, else the unstated, else the commonest.
+pub(crate) fn groups(records: &[Record]) -> Vec<Group<'_>> {
+    let mut keyed: Vec<(Family, String, CacheState, &Record)> = records
+        .iter()
+        .filter(|record| record.fit_time().is_some() && record.point.check().is_ok())
+        .map(|record| {
+            let name = record.point.variant().as_str().to_owned();
+            (record.point.family(), name, record.conditions.cache, record)
+        })
+        .collect();
+    keyed.sort_by(|a, b| (a.0, &a.1, a.2).cmp(&(b.0, &b.1, b.2)));
+    keyed
+        .chunk_by(|a, b| (a.0, &a.1, a.2) == (b.0, &b.1, b.2))
+        .map(|run| {
+            let records: Vec<&Record> = run.iter().map(|(_, _, _, record)| *record).collect();
+            let (family, name, cache, _) = &run[0];
+            let rows = of_one_shape(fold(&of_one_content(&records)));
+            Group { family: *family, name: name.clone(), cache: *cache, rows }
+        })
+        .collect()
+}
+
+fn of_one_content<'data>(records: &[&'data Record]) -> Vec<&'data Record> {
+    let count = |content: &InputContent| {
+        records.iter().filter(|record| record.conditions.input == *content).count()
+    };
+    let mut contents: Vec<&InputContent> =
+        records.iter().map(|record| &record.conditions.input).collect();
+    contents.sort();
+    contents.dedup();
+    let rank = |content: &InputContent| match content {
+        InputContent::Random => 0,
+        InputContent::Unstated => 1,
+        InputContent::Named(_) => 2,
+    };
+    let chosen = contents
+        .into_iter()
+        .min_by_key(|content| (rank(content), std::cmp::Reverse(count(content))));
+    records.iter().copied().filter(|record| Some(&record.conditions.input) == chosen).collect()
+}
+
+/// Custom ops of one name may come with different parameters: the commonest set is kept.
+fn of_one_shape(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let Some(first) = rows.first() else { return rows };
+    if first.point.family() != Family::Custom {
+        return rows;
+    }
+    let names = |row: &Row<'_>| row.point.parameter_names().join(" ");
+    let mut sets: Vec<String> = rows.iter().map(names).collect();
+    sets.sort();
+    let commonest = sets.chunk_by(|a, b| a == b).max_by_key(|run| run.len());
+    let commonest = commonest.map(|run| run[0].clone()).unwrap_or_default();
+    rows.into_iter().filter(|row| names(row) == commonest).collect()
+}
+
+impl Group<'_> {
+    /// Why these points cannot make a model, if they cannot.
+    pub(crate) fn insufficient(&self) -> Option<String> {
+        let points = self.rows.len();
+        if points < LEAST_POINTS {
+            let plural = if points == 1 { "" } else { "s" };
+            return Some(format!("{points} point{plural}; at least {LEAST_POINTS} are needed"));
+        }
+        no_load_signal(&self.rows)
+    }
+}
+
+/// Points whose time does not grow with their work, over two octaves of it or more.
+///
+/// A line through such points has whatever slope the noise gives it, so there is no model to be
+/// had: the slowest quarter must take 3 % longer than the fastest.
+fn no_load_signal(rows: &[Row<'_>]) -> Option<String> {
+    const GROWTH: f64 = 1.03;
+    const OCTAVES: f64 = 2.0;
+    let mut by_work: Vec<(f64, f64)> =
+        rows.iter().map(|row| (work_of(row), row.time.as_f64())).collect();
+    by_work.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let octaves = log2(by_work[by_work.len() - 1].0 / by_work[0].0);
+    if octaves < OCTAVES {
+        return None;
+    }
+    let quarter = by_work.len().div_ceil(4);
+    let time_of = |part: &[(f64, f64)]| median(part.iter().map(|(_, time)| *time).collect());
+    let (least, most) =
+        (time_of(&by_work[..quarter]), time_of(&by_work[by_work.len() - quarter..]));
+    (most < least * GROWTH).then(|| {
+        let change = (most / least - 1.0) * 100.0;
+        format!("no load signal: time changes by {change:.1} % while the work grows {octaves:.0} octaves")
+    })
+}
+
+/// Arithmetic and traffic, or the product of the parameters where these are not known.
+fn work_of(row: &Row<'_>) -> f64 {
+    let work = row.point.work();
+    let known = work.flops + work.bytes();
+    if known > 0.0 {
+        return known;
+    }
+    row.parameters.iter().map(|value| (*value).max(1) as f64).product()
+}

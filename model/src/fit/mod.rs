@@ -1,0 +1,64 @@
+//! Fitting: from the records of a machine to one model per variant.
+//!
+//! [`variants`] groups records; [`variant`] fits one group and holds points out of repeated
+//! fits to learn its intervals and errors; [`train`] is one fit; [`select`] chooses the
+//! correction by cross-validation inside whatever rows it is given, so that the outer folds of
+//! [`folds`] report on points that took no part in the choice.
+
+mod folds;
+mod groups;
+mod select;
+mod train;
+mod variant;
+
+pub(crate) use groups::groups;
+pub(crate) use train::Task as VariantTask;
+pub(crate) use variant::fit_variant;
+
+use kernelgauge_data::{Diagnostic, ExitStatus};
+use thiserror::Error;
+
+/// How a model is fitted.
+#[derive(Debug, Clone, Default)]
+pub struct FitOptions {
+    /// Decides which points are held out together. The same data and seed give the same model
+    /// to the byte.
+    pub seed: u64,
+}
+
+/// Why no model could be fitted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FitError {
+    /// There is nothing to fit.
+    #[error("no record of {machine} has a time that may be fitted")]
+    NoRecords {
+        /// The machine.
+        machine: String,
+    },
+    /// No variant has enough usable points.
+    #[error("insufficient data for every variant of {machine}: {first}")]
+    Insufficient {
+        /// The machine.
+        machine: String,
+        /// The first variant and what it lacks.
+        first: String,
+    },
+}
+
+impl Diagnostic for FitError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            FitError::NoRecords { .. } => {
+                "measure with `calibrate`, or import a table with `calibrate import`"
+            }
+            FitError::Insufficient { .. } => {
+                "measure at least four points per variant, over two octaves of work or more"
+            }
+        };
+        Some(hint.to_owned())
+    }
+
+    fn exit_status(&self) -> ExitStatus {
+        ExitStatus::Input
+    }
+}

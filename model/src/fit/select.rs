@@ -1,0 +1,140 @@
+//! Choosing the correction of a variant, and how much of the neighbours' residuals to add.
+//!
+//! Candidates are fitted on part of the rows and judged on the rest, by single points and by
+//! whole lines. A richer candidate has to beat a simpler one by 2 %.
+
+use super::folds::{self, Held, SMALL};
+use super::train::{Task, with_candidate};
+use crate::correction::Candidate;
+use crate::held_out::mean_size;
+use crate::math::Stream;
+use crate::rows::Row;
+use crate::terms::AnalyticalTerm;
+use crate::variant::VariantModel;
+
+/// Rows that are enough to tell candidates apart.
+const ENOUGH_ROWS: usize = 6000;
+
+/// Trees of a forest: see `TreesParams::default`.
+const ROUNDS: usize = 120;
+
+/// Shares of the neighbours' residuals that may be added.
+const BLENDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+
+/// What was chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Choice {
+    /// The correction.
+    pub candidate: Candidate,
+    /// Share of the neighbours' residuals.
+    pub blend: f64,
+}
+
+/// Candidates that so many rows allow, the simplest first.
+fn candidates(rows: usize) -> Vec<Candidate> {
+    let mut allowed = vec![Candidate::None];
+    if rows >= 12 {
+        allowed.push(Candidate::Quadratic { l1_ratio: 0.0 });
+        allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
+    }
+    if rows >= 60 {
+        allowed.push(Candidate::Trees { rounds: ROUNDS });
+    }
+    allowed
+}
+
+/// Chooses by cross-validation within `rows`.
+pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -> Choice {
+    let sample = sampled(rows, task.seed);
+    let points = folds::point_folds(&sample, task.seed ^ 0x5eed);
+    let lines = folds::line_folds(&sample, task.seed ^ 0x5eed);
+    let mut best: Option<(f64, Choice)> = None;
+    for candidate in candidates(sample.len()) {
+        let (loss, blend) = judge(task, &sample, term, candidate, &points, &lines);
+        let better = best.as_ref().is_none_or(|(least, _)| loss < least * 0.98);
+        if better {
+            best = Some((loss, Choice { candidate, blend }));
+        }
+    }
+    best.map_or(Choice { candidate: Candidate::None, blend: 1.0 }, |(_, choice)| choice)
+}
+
+/// Held-out residuals of a candidate: the part without the line, and what the line adds.
+#[derive(Default)]
+struct Judged {
+    on_lines: Vec<(f64, f64)>,
+    elsewhere: Vec<f64>,
+}
+
+/// Loss of a candidate at its best blend, and that blend.
+fn judge(
+    task: &Task<'_>,
+    rows: &[Row<'_>],
+    term: &AnalyticalTerm,
+    candidate: Candidate,
+    points: &[Held],
+    lines: &[Held],
+) -> (f64, f64) {
+    let mut judged = Judged::default();
+    for held in points.iter().chain(lines) {
+        let (kept, out) = folds::split(rows, held);
+        // Few rows could remember a term that was fitted on all of them.
+        let model = if rows.len() <= SMALL {
+            let term = AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache);
+            with_candidate(task, &kept, &term, candidate)
+        } else {
+            with_candidate(task, &kept, term, candidate)
+        };
+        collect(&model, &out, &mut judged);
+    }
+    let elsewhere = mean_size(&judged.elsewhere);
+    let blended = |blend: f64| {
+        let residuals: Vec<f64> =
+            judged.on_lines.iter().map(|(residual, line)| residual - blend * line).collect();
+        mean_size(&residuals)
+    };
+    let mut best = (f64::INFINITY, 1.0);
+    for blend in BLENDS {
+        let loss = blended(blend);
+        if loss < best.0 {
+            best = (loss, blend);
+        }
+    }
+    (best.0 + elsewhere, best.1)
+}
+
+fn collect(model: &VariantModel, out: &[Row<'_>], judged: &mut Judged) {
+    for row in out {
+        let location = model.domain.locate(&row.parameters);
+        let estimate = model.estimate(row.point, &row.parameters, location, true);
+        let residual = row.log_ns - estimate.analytical - estimate.correction;
+        if estimate.place.is_some() {
+            judged.on_lines.push((residual, estimate.line));
+        } else {
+            judged.elsewhere.push(residual);
+        }
+    }
+}
+
+/// Whole lines, in seeded order, until there are enough rows.
+fn sampled<'data>(rows: &[Row<'data>], seed: u64) -> Vec<Row<'data>> {
+    if rows.len() <= ENOUGH_ROWS {
+        return rows.to_vec();
+    }
+    let axis = rows[0].point.axis();
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    let key = |index: &usize| crate::shape::replaced(&rows[*index].parameters, axis, 0);
+    order.sort_by_key(key);
+    let mut lines: Vec<Vec<usize>> =
+        order.chunk_by(|a, b| key(a) == key(b)).map(<[usize]>::to_vec).collect();
+    Stream::new(seed).shuffle(&mut lines);
+    let mut picked: Vec<usize> = Vec::new();
+    for line in lines {
+        if picked.len() >= ENOUGH_ROWS {
+            break;
+        }
+        picked.extend(line);
+    }
+    picked.sort_unstable();
+    picked.into_iter().map(|index| rows[index].clone()).collect()
+}

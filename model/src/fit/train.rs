@@ -1,0 +1,75 @@
+//! One fit of one variant on given rows: term, correction, line residuals.
+
+use kernelgauge_data::{CacheState, Family, Machine};
+
+use super::select::{Choice, select};
+use crate::correction::{Candidate, Lessons, QuadraticParams};
+use crate::domain::Domain;
+use crate::held_out::HeldOut;
+use crate::interval::{Intervals, Residuals};
+use crate::lines::Lines;
+use crate::rows::Row;
+use crate::terms::{AnalyticalTerm, Features};
+use crate::variant::VariantModel;
+
+/// What stays the same over all fits of a variant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task<'task> {
+    pub family: Family,
+    pub name: &'task str,
+    pub cache: CacheState,
+    pub machine: &'task Machine,
+    pub seed: u64,
+}
+
+/// Fits the term, chooses and fits the correction, all on `rows`.
+pub(super) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
+    let term = AnalyticalTerm::fit(task.family, rows, task.machine, task.cache);
+    let choice = select(task, rows, &term);
+    (train_as(task, rows, term, &choice), choice)
+}
+
+/// Fits the correction that was chosen.
+pub(super) fn train_as(
+    task: &Task<'_>,
+    rows: &[Row<'_>],
+    term: AnalyticalTerm,
+    choice: &Choice,
+) -> VariantModel {
+    let lessons = lessons(rows, &term);
+    let log_times: Vec<f64> = rows.iter().map(|row| row.log_ns).collect();
+    VariantModel {
+        family: task.family,
+        name: task.name.to_owned(),
+        cache: task.cache,
+        domain: Domain::of(rows),
+        correction: choice.candidate.fit(&lessons),
+        learned: QuadraticParams::default().fit(&lessons.parameters, &log_times),
+        blend: choice.blend,
+        lines: Lines::of(rows),
+        intervals: Intervals::of(&Residuals::default()),
+        held_out: HeldOut::default(),
+        term,
+    }
+}
+
+/// What a correction is fitted on.
+pub(super) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
+    let mut lessons = Lessons::default();
+    let mut features = Features::new();
+    for row in rows {
+        let analytical = term.log_ns(row.point, &mut features);
+        lessons.push(&features, &row.parameters, row.log_ns - analytical);
+    }
+    lessons
+}
+
+/// A model with nothing learned, to look residuals up in.
+pub(super) fn with_candidate(
+    task: &Task<'_>,
+    rows: &[Row<'_>],
+    term: &AnalyticalTerm,
+    candidate: Candidate,
+) -> VariantModel {
+    train_as(task, rows, term.clone(), &Choice { candidate, blend: 1.0 })
+}

@@ -1,0 +1,81 @@
+//! The whole fit of one variant: the model, and what held-out points say about it.
+
+use rayon::prelude::*;
+
+use super::folds::{self, Held, SMALL};
+use super::train::{Task, train, train_as};
+use crate::held_out::HeldOut;
+use crate::interval::{Intervals, Region, Residuals};
+use crate::math::ln;
+use crate::rows::Row;
+use crate::terms::AnalyticalTerm;
+use crate::variant::VariantModel;
+
+/// One repetition of the fit with points held out.
+enum Outer {
+    /// Choice and fit are repeated on what is left in.
+    Nested(Held),
+    /// The choice of the whole is fitted to what is left in.
+    Frontier(Held),
+}
+
+/// Fits `rows`, of which there are at least four.
+pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
+    let (mut model, choice) = train(task, rows);
+    let mut outers: Vec<Outer> = Vec::new();
+    outers.extend(folds::point_folds(rows, task.seed).into_iter().map(Outer::Nested));
+    outers.extend(folds::line_folds(rows, task.seed).into_iter().map(Outer::Nested));
+    if rows.len() <= SMALL {
+        outers.extend(folds::stride_folds(rows).into_iter().map(Outer::Nested));
+    }
+    outers.extend(folds::frontier(rows).map(Outer::Frontier));
+    let per_fold: Vec<Residuals> = outers
+        .par_iter()
+        .map(|outer| match outer {
+            Outer::Nested(held) => {
+                let (kept, out) = folds::split(rows, held);
+                residuals(&train(task, &kept).0, &out)
+            }
+            Outer::Frontier(held) => {
+                let (kept, out) = folds::split(rows, held);
+                let term = AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache);
+                residuals(&train_as(task, &kept, term, &choice), &out)
+            }
+        })
+        .collect();
+    let mut all = Residuals::default();
+    for fold in per_fold {
+        all.extend(fold);
+    }
+    all.repeats = rows
+        .iter()
+        .filter_map(|row| row.range)
+        .map(|(low, high)| (ln(high.as_f64()) - ln(low.as_f64().max(1.0))) / 2.0)
+        .collect();
+    model.intervals = Intervals::of(&all);
+    model.held_out = HeldOut::of(&all);
+    model
+}
+
+/// What held-out rows exceed the model's answers by, in the region each lies in.
+fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
+    let mut residuals = Residuals::default();
+    for row in out {
+        let location = model.domain.locate(&row.parameters);
+        let estimate = model.estimate(row.point, &row.parameters, location, true);
+        let residual = row.log_ns - estimate.log_ns();
+        match estimate.region {
+            Region::Known { gap } => residuals.known.push((gap, residual)),
+            Region::Unseen => residuals.unseen.push(residual),
+            Region::Near => residuals.near.push(residual),
+            Region::Outside { .. } => continue,
+        }
+        if estimate.region != Region::Near {
+            residuals.analytical.push(row.log_ns - estimate.analytical);
+            if let Some(learned) = &model.learned {
+                residuals.learned.push(row.log_ns - learned.predict(&row.parameters));
+            }
+        }
+    }
+    residuals
+}

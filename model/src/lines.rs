@@ -1,0 +1,246 @@
+//! Measured points, by line: all parameters equal but the axis.
+//!
+//! A line's points are in order of the axis, lines in order of their key, so that a measured
+//! point, and the neighbours of any other, are found by two binary searches without allocation.
+//! What a neighbour is worth for a question is left to `variant`.
+
+use std::sync::OnceLock;
+
+use kernelgauge_data::Nanos;
+use kernelgauge_data::point::{MAX_PARAMETERS, Parameters};
+
+use crate::math::log2;
+use crate::rows::Row;
+
+/// The measured points of a variant.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lines {
+    axis: usize,
+    /// Parameters in a key: all but the axis.
+    width: usize,
+    /// Keys of all lines, one after the other.
+    keys: Vec<u64>,
+    /// Where each line's points begin; one more than there are lines.
+    starts: Vec<u32>,
+    axis_values: Vec<u64>,
+    times: Vec<Nanos>,
+    /// Fifth and 95th percentile of each point's samples, zero where unknown; empty if all are.
+    ranges: Vec<(Nanos, Nanos)>,
+    /// Per line, what its points' log times exceed the model's by; computed at first use.
+    residuals: Vec<OnceLock<Box<[f32]>>>,
+}
+
+/// Where a question lies on its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// On a measured point.
+    Exact,
+    /// Between the point found and the next.
+    Between,
+    /// Before the first point of the line, which was found.
+    Before,
+    /// After the last point of the line, which was found.
+    After,
+}
+
+/// A question's place among the measured points.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The line.
+    pub line: usize,
+    /// Index of the point found, among all points.
+    pub point: usize,
+    /// Where the question lies relative to it.
+    pub position: Position,
+}
+
+impl Lines {
+    /// The lines of `rows`; `rows` may be in any order.
+    pub(crate) fn of(rows: &[Row<'_>]) -> Self {
+        let Some(first) = rows.first() else { return Lines::default() };
+        let axis = first.point.axis();
+        let mut keyed: Vec<(Parameters, &Row<'_>)> =
+            rows.iter().map(|row| (key_of(&row.parameters, axis), row)).collect();
+        keyed.sort_by(|a, b| (&a.0, a.1.parameters[axis]).cmp(&(&b.0, b.1.parameters[axis])));
+        let mut lines = Lines::empty(axis, first.parameters.len().saturating_sub(1));
+        for (key, row) in keyed {
+            lines.push(&key, row.parameters[axis], row.time, row.range);
+        }
+        lines.seal();
+        lines
+    }
+
+    /// No lines, of points with `width + 1` parameters.
+    pub(crate) fn empty(axis: usize, width: usize) -> Self {
+        Lines { axis, width, ..Lines::default() }
+    }
+
+    /// Appends a point; keys, and axis values of one key, must ascend.
+    pub(crate) fn push(
+        &mut self,
+        key: &[u64],
+        axis_value: u64,
+        time: Nanos,
+        range: Option<(Nanos, Nanos)>,
+    ) {
+        let last = self.keys.len() - self.width.min(self.keys.len());
+        if self.starts.is_empty() || self.keys[last..] != *key {
+            self.starts.push(self.times.len() as u32);
+            self.keys.extend_from_slice(key);
+        }
+        if range.is_some() && self.ranges.is_empty() {
+            self.ranges.resize(self.times.len(), (Nanos::default(), Nanos::default()));
+        }
+        if range.is_some() || !self.ranges.is_empty() {
+            self.ranges.push(range.unwrap_or_default());
+        }
+        self.axis_values.push(axis_value);
+        self.times.push(time);
+    }
+
+    /// Ends the pushing.
+    pub(crate) fn seal(&mut self) {
+        self.starts.push(self.times.len() as u32);
+        self.residuals = vec![OnceLock::new(); self.starts.len() - 1];
+    }
+
+    /// Number of measured points.
+    pub(crate) fn points(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Number of lines.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Index of the axis among the parameters.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Key of a line.
+    pub(crate) fn key(&self, line: usize) -> &[u64] {
+        &self.keys[line * self.width..(line + 1) * self.width]
+    }
+
+    /// Indices of the points of a line.
+    pub(crate) fn span(&self, line: usize) -> std::ops::Range<usize> {
+        self.starts[line] as usize..self.starts[line + 1] as usize
+    }
+
+    /// Axis value of a point.
+    pub(crate) fn axis_value(&self, point: usize) -> u64 {
+        self.axis_values[point]
+    }
+
+    /// Time of a point.
+    pub(crate) fn time(&self, point: usize) -> Nanos {
+        self.times[point]
+    }
+
+    /// Fifth and 95th percentile of a point's samples, where known.
+    pub(crate) fn range(&self, point: usize) -> Option<(Nanos, Nanos)> {
+        self.ranges.get(point).copied().filter(|range| range.1.get() > 0)
+    }
+
+    /// All parameters of a point.
+    pub(crate) fn parameters(&self, line: usize, point: usize) -> Parameters {
+        let mut values = [0; MAX_PARAMETERS];
+        let key = self.key(line);
+        values[..self.axis].copy_from_slice(&key[..self.axis]);
+        values[self.axis] = self.axis_values[point];
+        values[self.axis + 1..=self.width].copy_from_slice(&key[self.axis..]);
+        Parameters::new(&values[..=self.width])
+    }
+
+    /// Where `parameters` lie, if their line was measured. Never allocates.
+    pub(crate) fn find(&self, parameters: &Parameters) -> Option<Place> {
+        let line = self.find_line(&key_of(parameters, self.axis))?;
+        let axis_value = parameters[self.axis];
+        let span = self.span(line);
+        let after = self.axis_values[span.clone()].partition_point(|value| *value <= axis_value);
+        if after == 0 {
+            return Some(Place { line, point: span.start, position: Position::Before });
+        }
+        let point = span.start + after - 1;
+        let position = if self.axis_values[point] == axis_value {
+            Position::Exact
+        } else if point + 1 < span.end {
+            Position::Between
+        } else {
+            Position::After
+        };
+        Some(Place { line, point, position })
+    }
+
+    fn find_line(&self, key: &[u64]) -> Option<usize> {
+        if key.len() != self.width {
+            return None;
+        }
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.key(middle).cmp(key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// Residuals of a line's points, from `compute` at the first call.
+    pub(crate) fn residuals(&self, line: usize, compute: impl FnOnce() -> Box<[f32]>) -> &[f32] {
+        self.residuals[line].get_or_init(compute)
+    }
+
+    /// Octaves between the two points around a place that lies between them.
+    pub(crate) fn gap(&self, place: &Place) -> f64 {
+        let [low, high] = [place.point, place.point + 1].map(|index| self.octave(index));
+        high - low
+    }
+
+    /// Base-two logarithm of a point's axis value.
+    pub(crate) fn octave(&self, point: usize) -> f64 {
+        log2(self.axis_values[point].max(1) as f64)
+    }
+}
+
+/// All parameters but the axis.
+fn key_of(parameters: &Parameters, axis: usize) -> Parameters {
+    let mut values = [0; MAX_PARAMETERS];
+    let mut length = 0;
+    for (index, value) in parameters.iter().enumerate() {
+        if index != axis {
+            values[length] = *value;
+            length += 1;
+        }
+    }
+    Parameters::new(&values[..length])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_found_and_neighbours_named() {
+        let mut lines = Lines::empty(1, 2);
+        for (key, axis_value, time) in
+            [([1, 8], 4, 40), ([1, 8], 16, 160), ([2, 8], 4, 80), ([2, 9], 1, 10)]
+        {
+            lines.push(&key, axis_value, Nanos::new(time), None);
+        }
+        lines.seal();
+        let find = |values: &[u64]| lines.find(&Parameters::new(values));
+        let place = find(&[1, 16, 8]).unwrap();
+        assert_eq!((place.position, lines.time(place.point).get()), (Position::Exact, 160));
+        assert_eq!(find(&[1, 5, 8]).unwrap().position, Position::Between);
+        assert_eq!(find(&[1, 17, 8]).unwrap().position, Position::After);
+        assert_eq!(find(&[2, 3, 8]).unwrap().position, Position::Before);
+        assert!(find(&[3, 4, 8]).is_none());
+        assert_eq!(lines.gap(&find(&[1, 5, 8]).unwrap()), 2.0);
+        assert_eq!(&lines.parameters(2, 3)[..], &[2, 1, 9]);
+    }
+}

@@ -1,0 +1,319 @@
+//! A model: what was fitted for one machine, and the answers it gives.
+
+use std::sync::OnceLock;
+
+use kernelgauge_data::{CacheState, DataSet, Family, Machine, Origin, Point, nearest};
+use rayon::prelude::*;
+use serde_json::value::RawValue;
+
+use crate::domain::Location;
+use crate::error::PredictError;
+use crate::explain::{Explanation, explain};
+use crate::fit::{FitError, FitOptions, VariantTask, fit_variant, groups};
+use crate::held_out::HeldOut;
+use crate::prediction::{BasisChoice, Prediction, Query};
+use crate::reference;
+use crate::store::{self, StoreError};
+use crate::variant::VariantModel;
+
+/// What was fitted on one data set.
+#[derive(Debug)]
+pub struct Model {
+    pub(crate) header: Header,
+    pub(crate) sections: Vec<Section>,
+}
+
+/// What a model says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Header {
+    pub tool_version: String,
+    pub machine: Machine,
+    pub origin: Origin,
+    pub data_sha256: String,
+    pub seed: u64,
+    pub insufficient: Vec<Insufficient>,
+}
+
+/// A variant that has measurements, but not enough for a model.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Insufficient {
+    /// Its family.
+    pub family: Family,
+    /// Its name.
+    pub variant: String,
+    /// The state of its operands.
+    pub cache: CacheState,
+    /// What is lacking.
+    pub reason: String,
+}
+
+/// A variant's model: fitted here, or still as text until a question needs it.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub family: Family,
+    pub name: String,
+    pub cache: CacheState,
+    pub text: Option<Box<RawValue>>,
+    pub model: OnceLock<Result<Box<VariantModel>, StoreError>>,
+}
+
+/// The errors of one variant on points that were held out of its fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VariantError {
+    /// Its family.
+    pub family: Family,
+    /// Its name.
+    pub variant: String,
+    /// The state of its operands.
+    pub cache: CacheState,
+    /// Measured points it was fitted on.
+    pub points: usize,
+    /// Errors by region.
+    pub held_out: HeldOut,
+    /// Where it was measured, in words.
+    pub domain: String,
+    /// The correction that was chosen, in words.
+    pub correction: String,
+}
+
+impl Section {
+    pub(crate) fn fitted(model: VariantModel) -> Self {
+        Section {
+            family: model.family,
+            name: model.name.clone(),
+            cache: model.cache,
+            text: None,
+            model: OnceLock::from(Ok(Box::new(model))),
+        }
+    }
+
+    /// The model, read at the first call.
+    pub(crate) fn get(&self) -> Result<&VariantModel, StoreError> {
+        let read = || match &self.text {
+            Some(text) => store::read_section(self, text.get()).map(Box::new),
+            None => Err(StoreError::damaged(&self.label(), "has no model")),
+        };
+        match self.model.get_or_init(read) {
+            Ok(model) => Ok(model),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// `gemm bf16`, for messages.
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.family, self.name)
+    }
+}
+
+impl Model {
+    /// Fits every variant of `data` that has enough points.
+    ///
+    /// # Errors
+    /// When no variant has.
+    pub fn fit(data: &DataSet, options: &FitOptions) -> Result<Model, FitError> {
+        let machine = &data.manifest.machine;
+        let groups = groups(&data.records);
+        if groups.is_empty() {
+            return Err(FitError::NoRecords { machine: machine.name.clone() });
+        }
+        let fitted: Vec<Result<VariantModel, Insufficient>> = groups
+            .par_iter()
+            .map(|group| {
+                if let Some(reason) = group.insufficient() {
+                    let (family, variant) = (group.family, group.name.clone());
+                    return Err(Insufficient { family, variant, cache: group.cache, reason });
+                }
+                let task = VariantTask {
+                    family: group.family,
+                    name: &group.name,
+                    cache: group.cache,
+                    machine,
+                    seed: options.seed,
+                };
+                Ok(fit_variant(&task, &group.rows))
+            })
+            .collect();
+        let mut sections = Vec::new();
+        let mut insufficient = Vec::new();
+        for variant in fitted {
+            match variant {
+                Ok(model) => sections.push(Section::fitted(model)),
+                Err(lacking) => insufficient.push(lacking),
+            }
+        }
+        if sections.is_empty() {
+            let first = insufficient.first().map_or(String::new(), |lacking| {
+                format!("{} {}: {}", lacking.family, lacking.variant, lacking.reason)
+            });
+            return Err(FitError::Insufficient { machine: machine.name.clone(), first });
+        }
+        let header = Header {
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: machine.clone(),
+            origin: data.manifest.origin,
+            data_sha256: data.digest(),
+            seed: options.seed,
+            insufficient,
+        };
+        Ok(Model { header, sections })
+    }
+
+    /// The machine the model speaks for.
+    pub fn machine(&self) -> &Machine {
+        &self.header.machine
+    }
+
+    /// Where the measurements behind it come from.
+    pub fn origin(&self) -> Origin {
+        self.header.origin
+    }
+
+    /// Digest of the data set it was fitted on.
+    pub fn data_sha256(&self) -> &str {
+        &self.header.data_sha256
+    }
+
+    /// Version of the tool that fitted it.
+    pub fn tool_version(&self) -> &str {
+        &self.header.tool_version
+    }
+
+    /// Seed of the fit.
+    pub fn seed(&self) -> u64 {
+        self.header.seed
+    }
+
+    /// Variants that have measurements, but not enough for a model.
+    pub fn insufficient(&self) -> &[Insufficient] {
+        &self.header.insufficient
+    }
+
+    /// Families it has a model for.
+    pub fn families(&self) -> Vec<Family> {
+        let mut families: Vec<Family> =
+            self.sections.iter().map(|section| section.family).collect();
+        families.sort_unstable();
+        families.dedup();
+        families
+    }
+
+    /// Variants of a family it has a model for, cache states folded.
+    pub fn variants(&self, family: Family) -> Vec<String> {
+        let of_family = self.sections.iter().filter(|section| section.family == family);
+        let mut names: Vec<String> = of_family.map(|section| section.name.clone()).collect();
+        names.dedup();
+        names
+    }
+
+    /// The errors of every variant on held-out points.
+    ///
+    /// # Errors
+    /// The first section of a model file that is damaged.
+    pub fn errors(&self) -> Result<Vec<VariantError>, StoreError> {
+        self.sections
+            .iter()
+            .map(|section| {
+                let model = section.get()?;
+                Ok(VariantError {
+                    family: section.family,
+                    variant: section.name.clone(),
+                    cache: section.cache,
+                    points: model.lines.points(),
+                    held_out: model.held_out,
+                    domain: model.domain.text(section.family),
+                    correction: model.correction.describe(),
+                })
+            })
+            .collect()
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// When the point cannot be one, the machine has nothing of its kind, or it lies outside
+    /// what was measured and the question does not ask to extrapolate.
+    pub fn predict(&self, query: &Query<'_>) -> Result<Prediction, PredictError> {
+        query.point.check()?;
+        let model = self.variant(query.point, query.cache)?;
+        if let BasisChoice::Reference(name) = query.basis {
+            return reference::predict(name, query.point, &self.header.machine, model);
+        }
+        model
+            .predict(query.point, query.basis, query.extrapolate)
+            .map_err(|location| self.outside(query.point, model, &location))
+    }
+
+    /// Answers a question and says how.
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    pub fn explain(&self, query: &Query<'_>) -> Result<Explanation, PredictError> {
+        let prediction = self.predict(query)?;
+        let model = self.variant(query.point, query.cache)?;
+        Ok(explain(model, query.point, prediction))
+    }
+
+    /// The model of a point's variant, or why there is none.
+    pub(crate) fn variant(
+        &self,
+        point: &Point,
+        cache: CacheState,
+    ) -> Result<&VariantModel, PredictError> {
+        let family = point.family();
+        let variant = point.variant();
+        let mut found = None;
+        for section in &self.sections {
+            if section.family == family && section.name == variant.as_str() {
+                if section.cache == cache {
+                    return Ok(section.get()?);
+                }
+                // Unstated sorts before hot, hot before cold.
+                found = found.or(Some(section));
+            }
+        }
+        match found {
+            Some(section)
+                if cache == CacheState::Unstated || section.cache == CacheState::Unstated =>
+            {
+                Ok(section.get()?)
+            }
+            Some(section) => Err(PredictError::UnknownCacheState {
+                machine: self.header.machine.name.clone(),
+                family,
+                variant: variant.as_str().to_owned(),
+                have: section.cache,
+            }),
+            None => Err(self.unknown(family, variant.as_str())),
+        }
+    }
+
+    fn unknown(&self, family: Family, variant: &str) -> PredictError {
+        let machine = self.header.machine.name.clone();
+        let lacking = self.header.insufficient.iter();
+        let mut lacking = lacking.filter(|lacking| lacking.family == family);
+        if let Some(lacking) = lacking.find(|lacking| lacking.variant == variant) {
+            let (variant, reason) = (variant.to_owned(), lacking.reason.clone());
+            return PredictError::Insufficient { machine, family, variant, reason };
+        }
+        let have = self.families();
+        if !have.contains(&family) {
+            return PredictError::UnknownFamily { machine, family, have };
+        }
+        let unknown = nearest::unknown("variant", variant, self.variants(family));
+        PredictError::UnknownVariant { machine, family, unknown }
+    }
+
+    fn outside(&self, point: &Point, model: &VariantModel, location: &Location) -> PredictError {
+        let (parameter, value, beyond) =
+            model.domain.beyond(&point.parameters(), location.furthest);
+        PredictError::Outside {
+            machine: self.header.machine.name.clone(),
+            family: model.family,
+            variant: model.name.clone(),
+            parameter,
+            value,
+            beyond,
+        }
+    }
+}

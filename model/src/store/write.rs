@@ -1,0 +1,93 @@
+//! Writing a model file.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::text::{CorrectionText, LinesText, VariantText};
+use super::{FORMAT, FORMAT_VERSION};
+use crate::correction::Correction;
+use crate::lines::Lines;
+use crate::model::{Model, Section};
+use crate::variant::VariantModel;
+
+/// One header field per line, then one variant per line.
+pub(super) fn write(model: &Model) -> String {
+    let header = &model.header;
+    let mut text = String::from("{\n");
+    field(&mut text, "format", &FORMAT);
+    field(&mut text, "format_version", &FORMAT_VERSION);
+    field(&mut text, "tool_version", &header.tool_version);
+    field(&mut text, "machine", &header.machine);
+    field(&mut text, "origin", &header.origin);
+    field(&mut text, "data_sha256", &header.data_sha256);
+    field(&mut text, "seed", &header.seed);
+    field(&mut text, "insufficient", &header.insufficient);
+    text.push_str("\"variants\": [");
+    for (index, section) in model.sections.iter().enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        write_section(&mut text, section);
+    }
+    text.push_str("\n]\n}\n");
+    text
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    // Every value is of our own types, with string keys: serialising them cannot fail.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn field<T: Serialize>(text: &mut String, name: &str, value: &T) {
+    let _ = writeln!(text, "\"{name}\": {},", json(value));
+}
+
+fn write_section(text: &mut String, section: &Section) {
+    let model = match (section.model.get(), &section.text) {
+        (Some(Ok(model)), _) => json(&layout(model)),
+        (_, Some(unread)) => unread.get().to_owned(),
+        _ => String::from("null"),
+    };
+    let _ = write!(
+        text,
+        "{{\"family\": {}, \"variant\": {}, \"cache\": {}, \"model\": {model}}}",
+        json(&section.family),
+        json(&section.name),
+        json(&section.cache)
+    );
+}
+
+fn layout(model: &VariantModel) -> VariantText {
+    VariantText {
+        domain: model.domain.clone(),
+        term: model.term.clone(),
+        held_out: model.held_out,
+        intervals: model.intervals.clone(),
+        blend: model.blend,
+        correction: match &model.correction {
+            Correction::None => CorrectionText::None,
+            Correction::Quadratic(quadratic) => CorrectionText::Quadratic(quadratic.clone()),
+            Correction::Trees(forest) => CorrectionText::Trees(forest.text()),
+        },
+        learned: model.learned.clone(),
+        lines: lines(&model.lines),
+    }
+}
+
+fn lines(lines: &Lines) -> LinesText {
+    let points = || 0..lines.points();
+    let range = |point: usize| {
+        let time = lines.time(point).get();
+        lines.range(point).map_or((0, 0), |(low, high)| {
+            (time.saturating_sub(low.get()), high.get().saturating_sub(time))
+        })
+    };
+    let any_range = points().any(|point| lines.range(point).is_some());
+    LinesText {
+        axis: lines.axis(),
+        keys: (0..lines.count()).flat_map(|line| lines.key(line).to_vec()).collect(),
+        counts: (0..lines.count()).map(|line| lines.span(line).len() as u32).collect(),
+        axis_values: points().map(|point| lines.axis_value(point)).collect(),
+        times_ns: points().map(|point| lines.time(point).get()).collect(),
+        ranges_ns: if any_range { points().map(range).collect() } else { Vec::new() },
+    }
+}

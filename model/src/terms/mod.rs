@@ -1,0 +1,143 @@
+//! Analytical terms: what physics says an op should take, with constants fitted per machine.
+//!
+//! Each family has a module with its formula, the published source of it, its constants with
+//! their bounds, and the features that trees are grown on (they come out of the same
+//! intermediate results). Every formula is non-decreasing in the work. [`AnalyticalTerm`] is
+//! the common face. Left to others: how constants are searched (`least_squares`), and what the
+//! formula does not explain (`correction`).
+
+mod attention;
+mod collective;
+mod embedding;
+mod features;
+mod gemm;
+mod power;
+mod traffic;
+
+pub(crate) use features::{FEATURES, Features};
+
+use kernelgauge_data::{CacheState, Family, Machine, Nanos, Point};
+use serde::{Deserialize, Serialize};
+
+use crate::math::Stream;
+use crate::prediction::Term;
+use crate::rows::Row;
+
+/// The analytical term of one variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "form", rename_all = "snake_case")]
+pub(crate) enum AnalyticalTerm {
+    /// Tile- and wave-quantised roofline.
+    Gemm(gemm::GemmTerm),
+    /// Traffic with cache reuse.
+    Embedding(embedding::EmbeddingTerm),
+    /// Launch floor, cache and memory.
+    Traffic(traffic::TrafficTerm),
+    /// Minimum of two knees per rank count.
+    Collective(collective::CollectiveTerm),
+    /// Roofline over query tiles.
+    Attention(attention::AttentionTerm),
+    /// Power law of the parameters.
+    Power(power::PowerTerm),
+}
+
+/// One term with what explains it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedTerm {
+    /// Name and time.
+    pub term: Term,
+    /// What it is made of, in words.
+    pub detail: Option<String>,
+}
+
+impl ExplainedTerm {
+    fn new(name: &'static str, nanos: f64) -> Self {
+        ExplainedTerm { term: Term { name, time: Nanos::saturating(nanos) }, detail: None }
+    }
+
+    fn with(mut self, detail: String) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+}
+
+/// Runs `$body` with `$term` bound to whichever term `$self` holds.
+macro_rules! each {
+    ($self:expr, $term:ident => $body:expr) => {
+        match $self {
+            AnalyticalTerm::Gemm($term) => $body,
+            AnalyticalTerm::Embedding($term) => $body,
+            AnalyticalTerm::Traffic($term) => $body,
+            AnalyticalTerm::Collective($term) => $body,
+            AnalyticalTerm::Attention($term) => $body,
+            AnalyticalTerm::Power($term) => $body,
+        }
+    };
+}
+
+impl AnalyticalTerm {
+    /// Fits the term of `family` to `rows`, of which there is at least one.
+    pub(crate) fn fit(
+        family: Family,
+        rows: &[Row<'_>],
+        machine: &Machine,
+        cache: CacheState,
+    ) -> Self {
+        match family {
+            Family::Gemm => AnalyticalTerm::Gemm(gemm::fit(rows, machine)),
+            Family::Embedding => AnalyticalTerm::Embedding(embedding::fit(rows, machine, cache)),
+            Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
+            Family::Collective => AnalyticalTerm::Collective(collective::fit(rows)),
+            Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
+            Family::Custom => AnalyticalTerm::Power(power::fit(rows)),
+        }
+    }
+
+    /// Natural logarithm of the time in nanoseconds, and the features of the point.
+    pub(crate) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
+        features.clear();
+        each!(self, term => term.log_ns(point, features))
+    }
+
+    /// The parts the time is made of, in the order they are shown.
+    pub(crate) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+        each!(self, term => term.parts(point))
+    }
+
+    /// Whether the term can speak for points of `family`, with constants that are possible.
+    pub(crate) fn is_sound(&self, family: Family) -> bool {
+        let belongs = match self {
+            AnalyticalTerm::Gemm(_) => family == Family::Gemm,
+            AnalyticalTerm::Embedding(_) => family == Family::Embedding,
+            AnalyticalTerm::Traffic(_) => matches!(family, Family::Memory | Family::Copy),
+            AnalyticalTerm::Collective(_) => family == Family::Collective,
+            AnalyticalTerm::Attention(_) => family == Family::Attention,
+            AnalyticalTerm::Power(_) => family == Family::Custom,
+        };
+        belongs && each!(self, term => term.is_sound())
+    }
+
+    /// Fills what is derived from the constants after they were read.
+    pub(crate) fn prepare(&mut self) {
+        if let AnalyticalTerm::Gemm(term) = self {
+            term.prepare();
+        }
+    }
+}
+
+/// Whether every constant is finite, not negative and below what any machine will reach.
+fn possible(constants: &[f64]) -> bool {
+    constants.iter().all(|value| value.is_finite() && (0.0..=1e18).contains(value))
+}
+
+/// At most `limit` of `rows`, drawn by a fixed seed: analytical constants need no more, and an
+/// even stride would keep step with the sweep.
+fn thinned<'rows, 'data>(rows: &'rows [Row<'data>], limit: usize) -> Vec<&'rows Row<'data>> {
+    let mut picked: Vec<usize> = (0..rows.len()).collect();
+    if picked.len() > limit {
+        Stream::new(0).shuffle(&mut picked);
+        picked.truncate(limit);
+        picked.sort_unstable();
+    }
+    picked.into_iter().map(|index| &rows[index]).collect()
+}

@@ -1,0 +1,145 @@
+//! Memory-bound ops and copies: a launch floor, a cache-resident region, a memory region.
+//!
+//! `t = launch + rows * row + norm4(bytes * ((1 - f) / cache_rate + f / memory_rate), flops /
+//! flop_rate)` where `f = bytes² / (bytes² + capacity²)` is the share that a cache of `capacity`
+//! bytes no longer holds. This is the three-region bandwidth curve of the reference system with
+//! the joints smoothed.
+
+use kernelgauge_data::{Machine, Point};
+use serde::{Deserialize, Serialize};
+
+use super::{ExplainedTerm, Features, possible, thinned};
+use crate::least_squares::{Bounded, minimise};
+use crate::math::{exp, ln, round9};
+use crate::rows::Row;
+
+/// Constants of a memory op or a copy. Rates are per nanosecond.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrafficTerm {
+    launch_ns: f64,
+    cache_bytes_per_ns: f64,
+    memory_bytes_per_ns: f64,
+    capacity_bytes: f64,
+    flops_per_ns: f64,
+    row_ns: f64,
+}
+
+/// The parts of one point.
+struct Parts {
+    rows_ns: f64,
+    memory_ns: f64,
+    arithmetic_ns: f64,
+}
+
+impl TrafficTerm {
+    /// The memory rate is stored relative to the cache's, so that it cannot exceed it.
+    fn of(parameters: &[f64]) -> Self {
+        let cache = exp(parameters[1]);
+        TrafficTerm {
+            launch_ns: round9(exp(parameters[0])),
+            cache_bytes_per_ns: round9(cache),
+            memory_bytes_per_ns: round9(cache * exp(parameters[2])),
+            capacity_bytes: round9(exp(parameters[3])),
+            flops_per_ns: round9(exp(parameters[4])),
+            row_ns: round9(exp(parameters[5])),
+        }
+    }
+
+    fn of_point(&self, point: &Point) -> Parts {
+        let work = point.work();
+        let bytes = work.bytes();
+        let square = bytes * bytes;
+        let beyond = square / (square + self.capacity_bytes * self.capacity_bytes).max(1e-300);
+        let memory_ns =
+            bytes * ((1.0 - beyond) / self.cache_bytes_per_ns + beyond / self.memory_bytes_per_ns);
+        let rows = if let Point::Memory(point) = point { point.rows as f64 } else { 0.0 };
+        Parts {
+            rows_ns: rows * self.row_ns,
+            memory_ns,
+            arithmetic_ns: work.flops / self.flops_per_ns,
+        }
+    }
+
+    fn total_ns(&self, point: &Point) -> f64 {
+        let parts = self.of_point(point);
+        let [m, a] = [parts.memory_ns, parts.arithmetic_ns].map(|v| (v * v) * (v * v));
+        self.launch_ns + parts.rows_ns + (m + a).sqrt().sqrt()
+    }
+
+    pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
+        for &value in point.parameters().iter() {
+            features.push(value as f64);
+        }
+        if let Point::Memory(memory) = point {
+            features.push(memory.elements() as f64);
+            features.push(f64::from(memory.columns.trailing_zeros().min(12)));
+            features.push(f64::from(memory.rows.trailing_zeros().min(12)));
+        }
+        let total = self.total_ns(point);
+        features.push(total);
+        ln(total)
+    }
+
+    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+        let parts = self.of_point(point);
+        let mut shown = vec![
+            ExplainedTerm::new("launch", self.launch_ns + parts.rows_ns),
+            ExplainedTerm::new("memory", parts.memory_ns),
+        ];
+        if parts.arithmetic_ns > 0.0 {
+            shown.push(ExplainedTerm::new("arithmetic", parts.arithmetic_ns));
+        }
+        shown
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let rates = [self.cache_bytes_per_ns, self.memory_bytes_per_ns, self.flops_per_ns];
+        possible(&[self.launch_ns, self.capacity_bytes, self.row_ns])
+            && possible(&rates)
+            && rates.iter().all(|rate| *rate > 0.0)
+            && self.launch_ns > 0.0
+    }
+}
+
+/// Fits the term; bounds of the rates are what was seen, those of the capacity what is built.
+pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> TrafficTerm {
+    let rows = thinned(rows, 2000);
+    let hardware = &machine.hardware;
+    let fastest = rows.iter().map(|row| row.time.as_f64()).fold(f64::INFINITY, f64::min);
+    let seen = |work: fn(&Point) -> f64| {
+        rows.iter().map(|row| work(row.point) / row.time.as_f64()).fold(1e-9, f64::max)
+    };
+    let rate = seen(|point| point.work().bytes());
+    let flops = seen(|point| point.work().flops);
+    let capacity = hardware.cache_bytes.map_or(8e6, |bytes| bytes as f64).max(1.0);
+    let several_rows = rows.iter().any(|row| row.parameters[0] != rows[0].parameters[0])
+        && matches!(rows[0].point, Point::Memory(_));
+    let has_flops = rows[0].point.work().flops > 0.0;
+    let enough = rows.len() >= 8;
+    let bounds = [
+        Bounded::log((fastest / 100.0).max(1e-3), fastest / 2.0, fastest),
+        Bounded::log(rate / 50.0, rate * 1.1, rate * 4.0),
+        if enough { Bounded::log(0.02, 0.3, 1.0) } else { Bounded::fixed(0.0) },
+        if enough {
+            Bounded::log(capacity / 64.0, capacity, capacity * 8.0)
+        } else {
+            Bounded::fixed(ln(capacity))
+        },
+        if has_flops && enough {
+            Bounded::log(flops / 8.0, flops * 1.5, flops * 1e3)
+        } else {
+            Bounded::fixed(ln(flops * 1e6))
+        },
+        if several_rows && enough { Bounded::log(1e-6, 0.1, 1e4) } else { Bounded::fixed(-30.0) },
+    ];
+    let mut slow_memory: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
+    slow_memory[2] = ln(0.08);
+    let mut one_region = slow_memory.clone();
+    one_region[2] = 0.0;
+    let solution = minimise(&bounds, &[slow_memory, one_region], 60, |parameters| {
+        let term = TrafficTerm::of(parameters);
+        rows.iter().map(|row| ln(term.total_ns(row.point)) - row.log_ns).collect()
+    });
+    TrafficTerm::of(&solution.parameters)
+}

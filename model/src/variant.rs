@@ -1,0 +1,234 @@
+//! The model of one variant: how an answer is put together.
+//!
+//! `ln t = analytical + correction + residual of the line`, each of which may be absent: at a
+//! measured point the measured time is the answer; between measured points of a line the
+//! residuals of the two neighbours, interpolated in the logarithm of the axis, are added;
+//! outside the domain the correction is taken at the nearest point inside and fades, but never
+//! so that more work would take less time. Fitting is left to `fit`, storing to `store`.
+
+use kernelgauge_data::point::Parameters;
+use kernelgauge_data::{CacheState, Family, Nanos, Point};
+
+use crate::correction::{Correction, Quadratic};
+use crate::domain::{Domain, Location};
+use crate::held_out::HeldOut;
+use crate::interval::{Band, Intervals, Region};
+use crate::lines::{Lines, Place, Position};
+use crate::math::{exp, ln, log2, pow};
+use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
+use crate::shape::with_parameters;
+use crate::terms::{AnalyticalTerm, Features};
+
+/// The correction halves over this many octaves outside the domain.
+const FADE_OCTAVES: f64 = 2.0;
+
+/// The model of one variant.
+#[derive(Debug, Clone)]
+pub(crate) struct VariantModel {
+    pub family: Family,
+    pub name: String,
+    pub cache: CacheState,
+    pub domain: Domain,
+    pub term: AnalyticalTerm,
+    pub correction: Correction,
+    /// The regression of the time itself, for comparison.
+    pub learned: Option<Quadratic>,
+    /// Share of the neighbours' residuals that is added between measured points.
+    pub blend: f64,
+    pub lines: Lines,
+    pub intervals: Intervals,
+    pub held_out: HeldOut,
+}
+
+/// What an answer is made of, in log time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Estimate {
+    pub analytical: f64,
+    pub correction: f64,
+    pub line: f64,
+    pub region: Region,
+    pub location: Location,
+    pub place: Option<Place>,
+}
+
+impl Estimate {
+    /// The log time.
+    pub(crate) fn log_ns(&self) -> f64 {
+        self.analytical + self.correction + self.line
+    }
+}
+
+impl VariantModel {
+    /// The answer to a question whose point has been checked, or where it lies if that is
+    /// outside and `extrapolate` does not ask for an answer nevertheless.
+    pub(crate) fn predict(
+        &self,
+        point: &Point,
+        basis: BasisChoice,
+        extrapolate: bool,
+    ) -> Result<Prediction, Location> {
+        let parameters = point.parameters();
+        if basis == BasisChoice::Best
+            && let Some(place) = self.lines.find(&parameters)
+            && place.position == Position::Exact
+        {
+            return Ok(self.measured(place.point));
+        }
+        let location = self.domain.locate(&parameters);
+        if location.status == DomainStatus::Outside && !extrapolate {
+            return Err(location);
+        }
+        let with_line = basis == BasisChoice::Best;
+        let estimate = self.estimate(point, &parameters, location, with_line);
+        let (log_ns, band, answered) = match basis {
+            BasisChoice::Analytical => {
+                let band = self.beyond(self.intervals.analytical, &location);
+                (estimate.analytical, band, Basis::Analytical)
+            }
+            BasisChoice::Learned => self.learned_answer(&parameters, &location, &estimate),
+            _ => (estimate.log_ns(), self.band_of(&estimate), self.basis_of(&estimate)),
+        };
+        Ok(Prediction {
+            time: Nanos::saturating(exp(log_ns)),
+            low: Nanos::saturating(exp(log_ns + band.0)),
+            high: Nanos::saturating(exp(log_ns + band.1)),
+            domain: location.status,
+            basis: answered,
+        })
+    }
+
+    fn measured(&self, point: usize) -> Prediction {
+        let time = self.lines.time(point);
+        let Band(low, high) = self.intervals.exact;
+        let (low, high) = self.lines.range(point).unwrap_or_else(|| {
+            let scaled = |by: f64| Nanos::saturating(time.as_f64() * exp(by));
+            (scaled(low), scaled(high))
+        });
+        Prediction { time, low, high, domain: DomainStatus::Inside, basis: Basis::Measured }
+    }
+
+    /// The regression of the time itself; where there is none, the term.
+    fn learned_answer(
+        &self,
+        parameters: &Parameters,
+        location: &Location,
+        estimate: &Estimate,
+    ) -> (f64, Band, Basis) {
+        let band = self.beyond(self.intervals.learned, location);
+        match &self.learned {
+            Some(learned) => (learned.predict(parameters), band, Basis::Learned),
+            None => (estimate.analytical, band, Basis::Analytical),
+        }
+    }
+
+    /// A band of the inside, widened as the hybrid's is outside.
+    fn beyond(&self, inside: Band, location: &Location) -> Band {
+        match location.status {
+            DomainStatus::Inside => inside,
+            DomainStatus::Near => inside.joined(self.intervals.near),
+            DomainStatus::Outside => {
+                inside.joined(self.intervals.near).scaled(1.0 + location.octaves / 2.0)
+            }
+        }
+    }
+
+    fn basis_of(&self, estimate: &Estimate) -> Basis {
+        match (estimate.region, estimate.line != 0.0) {
+            (Region::Near | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Known { .. }, true) => Basis::Interpolated,
+            _ if self.correction == Correction::None => Basis::Analytical,
+            _ => Basis::Hybrid,
+        }
+    }
+
+    /// The band of an estimate; an answer that leaves a known line out has that of unseen ones.
+    fn band_of(&self, estimate: &Estimate) -> Band {
+        self.intervals.band(estimate.region)
+    }
+
+    /// Puts an answer together. `with_line` adds what is known of the line.
+    pub(crate) fn estimate(
+        &self,
+        point: &Point,
+        parameters: &Parameters,
+        location: Location,
+        with_line: bool,
+    ) -> Estimate {
+        let mut features = Features::new();
+        let analytical = self.term.log_ns(point, &mut features);
+        let mut estimate = Estimate {
+            analytical,
+            correction: 0.0,
+            line: 0.0,
+            region: Region::Unseen,
+            location,
+            place: None,
+        };
+        if location.status != DomainStatus::Inside {
+            estimate.correction = self.faded(point, &location, &mut features);
+            estimate.region = match location.status {
+                DomainStatus::Near => Region::Near,
+                _ => Region::Outside { octaves: location.octaves },
+            };
+            return estimate;
+        }
+        estimate.correction = self.correction.log_ratio(&features, parameters);
+        if with_line && let Some(place) = self.lines.find(parameters) {
+            estimate.place = Some(place);
+            estimate.line = self.blend * self.line_residual(point, parameters, &place);
+            if matches!(place.position, Position::Between | Position::Exact) {
+                let gap =
+                    if place.position == Position::Between { self.lines.gap(&place) } else { 1e-3 };
+                estimate.region = Region::Known { gap };
+            }
+        }
+        estimate
+    }
+
+    /// The correction outside the domain: that of the nearest point inside, fading, except where
+    /// fading would let time fall as work grows.
+    fn faded(&self, point: &Point, location: &Location, features: &mut Features) -> f64 {
+        let nearest = with_parameters(point, &location.clamped);
+        self.term.log_ns(&nearest, features);
+        let held = self.correction.log_ratio(features, &location.clamped);
+        let would_fall = (location.above && held > 0.0) || (location.below && held < 0.0);
+        if would_fall { held } else { held * pow(0.5, location.octaves / FADE_OCTAVES) }
+    }
+
+    /// What the measured points of the question's line exceed the model's answer by, there.
+    fn line_residual(&self, point: &Point, parameters: &Parameters, place: &Place) -> f64 {
+        let residuals = self.residuals_of(point, place.line);
+        let first = self.lines.span(place.line).start;
+        let at = |index: usize| f64::from(residuals[index - first]);
+        let octave = || log2(parameters[self.lines.axis()].max(1) as f64);
+        match place.position {
+            Position::Exact => at(place.point),
+            Position::Between => {
+                let low = self.lines.octave(place.point);
+                let weight = (octave() - low) / (self.lines.octave(place.point + 1) - low);
+                (1.0 - weight) * at(place.point) + weight * at(place.point + 1)
+            }
+            Position::Before | Position::After => {
+                let distance = (octave() - self.lines.octave(place.point)).abs();
+                at(place.point) * pow(0.5, distance)
+            }
+        }
+    }
+
+    /// Residuals of the measured points of a line, computed once.
+    pub(crate) fn residuals_of(&self, point: &Point, line: usize) -> &[f32] {
+        self.lines.residuals(line, || {
+            let mut features = Features::new();
+            self.lines
+                .span(line)
+                .map(|index| {
+                    let parameters = self.lines.parameters(line, index);
+                    let measured = with_parameters(point, &parameters);
+                    let analytical = self.term.log_ns(&measured, &mut features);
+                    let correction = self.correction.log_ratio(&features, &parameters);
+                    (ln(self.lines.time(index).as_f64()) - analytical - correction) as f32
+                })
+                .collect()
+        })
+    }
+}
