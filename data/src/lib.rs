@@ -23,6 +23,7 @@ pub mod machine;
 pub mod measurement;
 pub mod nearest;
 pub mod point;
+pub mod quality;
 pub mod statistics;
 pub mod table;
 pub mod units;

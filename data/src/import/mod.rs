@@ -8,6 +8,7 @@
 //!
 //! Left to others: judging the times (`quality`) and writing them (`dataset`).
 
+mod aiconfigurator;
 mod cascade;
 mod error;
 pub mod nccl_tests;
@@ -87,9 +88,12 @@ pub fn import_bytes(
     };
     match kind {
         Kind::Archive(kind) => Err(ImportError::Archive { path: path.to_owned(), kind }),
-        Kind::Parquet => unknown("a Parquet file of an unknown kind"),
+        Kind::Parquet => aiconfigurator::read_parquet(bytes, path, options),
         Kind::Json(text) if nccl_tests::recognises(text) => nccl_tests::read(text, path, options),
         Kind::Json(_) => unknown("a JSON document of an unknown kind"),
+        Kind::Text(text) if aiconfigurator::recognises(text) => {
+            aiconfigurator::read_text(text, path, options)
+        }
         Kind::Text(text) if param::recognises(text) => param::read(text, path, options),
         Kind::Text(text) if nccl_tests::recognises(text) => nccl_tests::read(text, path, options),
         Kind::Text(text) => own_csv::read(text, path, options),

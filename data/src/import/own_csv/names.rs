@@ -90,7 +90,9 @@ pub(super) fn rate(name: &str) -> Option<Rate> {
     let start = trimmed.rfind([' ', '_', '(', '[', '-']).map_or(0, |at| at + 1);
     // `MB_s` and `tflop_s` carry the unit in their last two words.
     let start = match &trimmed[start..] {
-        "s" if start > 0 => trimmed[..start - 1].rfind([' ', '_', '(', '[', '-']).map_or(0, |at| at + 1),
+        "s" if start > 0 => {
+            trimmed[..start - 1].rfind([' ', '_', '(', '[', '-']).map_or(0, |at| at + 1)
+        }
         _ => start,
     };
     let unit = &trimmed[start..];
