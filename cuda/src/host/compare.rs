@@ -2,10 +2,18 @@
 
 use kernelgauge_data::Failure;
 
+use super::real::Real;
 use crate::random::Random;
 
 /// Most elements of a result that are compared one by one.
 pub const MOST_COMPARED: usize = 1 << 18;
+
+/// The most that a sum of `terms` terms, whose magnitudes add up to `size`, can be off in type
+/// `T`, in whatever order they are added: `(terms - 1) epsilon / 2 * size` (Higham, "Accuracy and
+/// stability of numerical algorithms", 2002, section 4.2, to first order).
+pub fn sum_error<T: Real>(terms: f64, size: f64) -> f64 {
+    0.5 * T::EPSILON * terms * size
+}
 
 /// Collects the largest deviation beyond tolerance.
 #[derive(Debug, Default)]

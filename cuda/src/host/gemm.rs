@@ -158,3 +158,88 @@ fn multiply<T: Real>(
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernelgauge_data::{Bytes, Dtype};
+
+    use super::*;
+    use crate::host::operand::{Arena, operand_bytes};
+
+    /// Batch, m, n, k.
+    const SHAPES: [[u64; 4]; 9] = [
+        [1, 1, 1, 1],
+        [1, 3, 17, 5],
+        [1, 1, 300, 70],
+        [1, 300, 1, 70],
+        [1, 33, 65, 1],
+        [1, 130, 127, 129],
+        [5, 7, 3, 11],
+        [9, 64, 48, 32],
+        [2, 257, 64, 300],
+    ];
+
+    fn executed<T: Real, R>(
+        [batch, m, n, k]: [u64; 4],
+        threads: usize,
+        use_kernel: impl FnOnce(&mut GemmKernel<'_, T>) -> R,
+    ) -> R {
+        let point = GemmPoint { dtype: Dtype::F64, batch, m, n, k };
+        let bytes = lengths(&point).unwrap().map(|length| operand_bytes(8 * length, 1).unwrap());
+        let threads = Threads::new(threads).unwrap();
+        let mut arena = Arena::default();
+        let mut carver = arena.reserve(Bytes::new(bytes.iter().sum()), &threads).unwrap();
+        let mut kernel = GemmKernel::<T>::new(&point, 5, &mut carver, &threads).unwrap();
+        threads.run(|| kernel.execute(0, &threads));
+        use_kernel(&mut kernel)
+    }
+
+    /// The largest difference from the textbook triple loop.
+    fn error<T: Real>(kernel: &GemmKernel<'_, T>) -> f64 {
+        let GemmKernel { batch, m, n, k, .. } = *kernel;
+        let (a, b, c) = (kernel.a.slot(0), kernel.b.slot(0), kernel.c.slot(0));
+        let mut worst = 0.0_f64;
+        for (index, found) in c.iter().enumerate() {
+            let (product, row, column) = (index / (m * n), index / n % m, index % n);
+            assert!(product < batch);
+            let expected: f64 = (0..k)
+                .map(|i| {
+                    a[(product * m + row) * k + i].wide() * b[(product * k + i) * n + column].wide()
+                })
+                .sum();
+            worst = worst.max((found.wide() - expected).abs());
+        }
+        worst
+    }
+
+    #[test]
+    fn products_are_those_of_the_textbook_on_any_number_of_threads() {
+        for shape in SHAPES {
+            for threads in [1, 2, 3] {
+                executed(shape, threads, |kernel: &mut GemmKernel<'_, f32>| {
+                    assert!(error(kernel) < 1e-4, "{shape:?}, {threads} threads");
+                    assert_eq!(kernel.compare(), Ok(()), "{shape:?}, {threads} threads");
+                });
+                executed(shape, threads, |kernel: &mut GemmKernel<'_, f64>| {
+                    assert!(error(kernel) < 1e-12, "{shape:?}, {threads} threads");
+                    assert_eq!(kernel.compare(), Ok(()), "{shape:?}, {threads} threads");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn one_wrong_element_and_two_swapped_rows_are_found() {
+        let shape = [2, 40, 30, 50];
+        executed(shape, 1, |kernel: &mut GemmKernel<'_, f32>| {
+            kernel.c.slot_mut(0)[40 * 30 + 77] += 1e-2;
+            let Err(Failure::WrongResult(what)) = kernel.compare() else { panic!("accepted") };
+            assert!(what.contains("row 2 of product 1"), "{what}");
+        });
+        executed(shape, 1, |kernel: &mut GemmKernel<'_, f32>| {
+            let (first, second) = kernel.c.slot_mut(0).split_at_mut(30);
+            first.swap_with_slice(&mut second[..30]);
+            assert!(matches!(kernel.compare(), Err(Failure::WrongResult(_))));
+        });
+    }
+}

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use kernelgauge_data::{EmbeddingPoint, Failure, Optimizer};
 use rayon::prelude::*;
 
-use super::super::compare::{Deviation, sample};
+use super::super::compare::{Deviation, sample, sum_error};
 use super::super::operand::{Carver, Operand};
 use super::super::real::Real;
 use super::super::threads::Threads;
@@ -103,55 +103,104 @@ impl<'arena, T: Real> BackwardKernel<'arena, T> {
         }
     }
 
-    /// For each remembered row, how many lookups it has and the sum of their gradients.
-    fn expected_gradients(&self) -> HashMap<usize, (f64, Vec<f64>)> {
-        let mut sums: HashMap<usize, (f64, Vec<f64>)> =
-            self.before.keys().map(|row| (*row, (0.0, vec![0.0; self.dim]))).collect();
-        for (bag, gradient) in self.gradients.slot(0).chunks_exact(self.dim).enumerate() {
+    /// The gradient of each remembered row, from all bags.
+    fn expected_gradients(&self) -> HashMap<usize, Gradient> {
+        let mut gradients: HashMap<usize, Gradient> =
+            self.before.keys().map(|row| (*row, Gradient::zero(self.dim))).collect();
+        for (bag, values) in self.gradients.slot(0).chunks_exact(self.dim).enumerate() {
             for index in self.bags.rows(bag) {
                 let row = bag / self.batch * self.rows + *index as usize;
-                if let Some((lookups, sum)) = sums.get_mut(&row) {
-                    *lookups += 1.0;
-                    sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x.wide());
+                if let Some(gradient) = gradients.get_mut(&row) {
+                    gradient.add(values);
                 }
             }
         }
-        sums
+        gradients
     }
 
-    /// Compares one row with its plain update. A sum of `lookups` gradients below 1 may be off
-    /// by as many epsilon; the new weight by the rounding of the difference.
-    fn compare_row(
-        &self,
-        row: usize,
-        (lookups, gradient): &(f64, Vec<f64>),
-        deviation: &mut Deviation,
-    ) {
+    /// Compares one row, and its running square, with the plain update.
+    fn compare_row(&self, row: usize, gradient: &Gradient, deviation: &mut Deviation) {
         let before = &self.before[&row];
-        let mean_square = gradient.iter().map(|x| x * x).sum::<f64>() / self.dim as f64;
-        let square = before.square + mean_square;
-        let scale = match self.optimizer {
-            Optimizer::Sgd => RATE,
-            Optimizer::RowWiseAdagrad => RATE / (square.sqrt() + ROOT_FLOOR),
+        let square = before.square + gradient.mean_square();
+        let square_error = gradient.mean_square_error::<T>() + 4.0 * T::EPSILON * square;
+        let (scale, scale_error) = match self.optimizer {
+            Optimizer::Sgd => (RATE, 0.0),
+            Optimizer::RowWiseAdagrad => {
+                let scale = RATE / (square.sqrt() + ROOT_FLOOR);
+                (scale, scale * (square_error / square.max(f64::MIN_POSITIVE)))
+            }
         };
-        let slack = T::EPSILON * (lookups + 64.0);
         if let Some(found) = self.squares.slot(0).get(row) {
-            deviation.check(found.wide(), square, slack * square, || {
+            deviation.check(found.wide(), square, square_error, || {
                 format!("running square of row {row}")
             });
         }
         let found = &self.weights.slot(0)[row * self.dim..][..self.dim];
-        for (element, (x, found)) in gradient.iter().zip(found).enumerate() {
-            let old = before.weights[element];
+        for (element, found) in found.iter().enumerate() {
+            let (old, x) = (before.weights[element], gradient.sums[element]);
             let expected = old - scale * x;
-            let rounding = T::EPSILON * (old.abs() + expected.abs());
             // A row that nothing looks up must be what it was.
-            let moved = if *lookups > 0.0 { 1.0 } else { 0.0 };
-            let tolerance = moved * (rounding + scale * slack * (1.0 + x.abs()));
+            let rounding = if gradient.lookups > 0.0 { T::EPSILON } else { 0.0 };
+            let tolerance = rounding * (old.abs() + expected.abs() + 2.0 * (scale * x).abs())
+                + scale * gradient.error::<T>(element)
+                + scale_error * x.abs();
             deviation.check(found.wide(), expected, tolerance, || {
                 format!("row {row}, element {element}")
             });
         }
+    }
+}
+
+/// The plain gradient of a row, and how far a sum in the type measured may be from it.
+#[derive(Debug)]
+struct Gradient {
+    lookups: f64,
+    sums: Vec<f64>,
+    sizes: Vec<f64>,
+}
+
+impl Gradient {
+    fn zero(dim: usize) -> Self {
+        Gradient { lookups: 0.0, sums: vec![0.0; dim], sizes: vec![0.0; dim] }
+    }
+
+    fn add<T: Real>(&mut self, values: &[T]) {
+        self.lookups += 1.0;
+        for ((sum, size), x) in self.sums.iter_mut().zip(&mut self.sizes).zip(values) {
+            *sum += x.wide();
+            *size += x.wide().abs();
+        }
+    }
+
+    fn error<T: Real>(&self, element: usize) -> f64 {
+        sum_error::<T>(self.lookups, self.sizes[element])
+    }
+
+    fn mean_square(&self) -> f64 {
+        self.sums.iter().map(|x| x * x).sum::<f64>() / self.sums.len() as f64
+    }
+
+    /// `(x + d)^2 - x^2` at most, on average, and the error of that average itself.
+    fn mean_square_error<T: Real>(&self) -> f64 {
+        let dim = self.sums.len() as f64;
+        let carried = self.sums.iter().enumerate().map(|(element, x)| {
+            let error = self.error::<T>(element);
+            (2.0 * x.abs() + error) * error
+        });
+        carried.sum::<f64>() / dim + sum_error::<T>(dim + 4.0, self.mean_square())
+    }
+}
+
+#[cfg(test)]
+impl<T: Real> BackwardKernel<'_, T> {
+    /// The tables.
+    pub fn result(&self) -> &[T] {
+        self.weights.slot(0)
+    }
+
+    /// The tables, to spoil.
+    pub fn result_mut(&mut self) -> &mut [T] {
+        self.weights.slot_mut(0)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use kernelgauge_data::{EmbeddingPoint, Failure};
 
-use super::super::compare::{Deviation, MOST_COMPARED, sample};
+use super::super::compare::{Deviation, MOST_COMPARED, sample, sum_error};
 use super::super::operand::{Carver, Operand};
 use super::super::real::Real;
 use super::super::threads::Threads;
@@ -52,6 +52,19 @@ impl<'arena, T: Real> ForwardKernel<'arena, T> {
     }
 }
 
+#[cfg(test)]
+impl<T: Real> ForwardKernel<'_, T> {
+    /// The pooled rows.
+    pub fn result(&self) -> &[T] {
+        self.out.slot(0)
+    }
+
+    /// The pooled rows, to spoil.
+    pub fn result_mut(&mut self) -> &mut [T] {
+        self.out.slot_mut(0)
+    }
+}
+
 impl<T: Real> Kernel for ForwardKernel<'_, T> {
     fn name(&self) -> &'static str {
         "host"
@@ -81,16 +94,18 @@ impl<T: Real> Kernel for ForwardKernel<'_, T> {
         let bags = self.out.slot(0).len() / self.dim;
         let lookups = (self.bags.indices.slot(0).len() / bags).max(1);
         for bag in sample(bags, (MOST_COMPARED / (lookups * self.dim)).max(2), self.seed) {
-            let mut expected = vec![0.0; self.dim];
+            let (mut sums, mut sizes) = (vec![0.0; self.dim], vec![0.0; self.dim]);
             for row in self.bags.rows(bag) {
                 let row = &self.table(bag)[*row as usize * self.dim..][..self.dim];
-                expected.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.wide());
+                for ((sum, size), x) in sums.iter_mut().zip(&mut sizes).zip(row) {
+                    *sum += x.wide();
+                    *size += x.wide().abs();
+                }
             }
-            // As of a plain sum of `lookups` terms below 1.
-            let tolerance = T::EPSILON * lookups as f64;
             let found = &self.out.slot(0)[bag * self.dim..][..self.dim];
-            for (element, (found, expected)) in found.iter().zip(expected).enumerate() {
-                deviation.check(found.wide(), expected, tolerance, || {
+            for (element, found) in found.iter().enumerate() {
+                let tolerance = sum_error::<T>(lookups as f64, sizes[element]);
+                deviation.check(found.wide(), sums[element], tolerance, || {
                     format!("bag {bag}, element {element}")
                 });
             }

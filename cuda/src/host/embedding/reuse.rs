@@ -20,6 +20,9 @@ pub fn draw(
     rows: u64,
     random: &mut Random,
 ) -> Vec<u64> {
+    if lookups == 0 {
+        return Vec::new();
+    }
     let distinct = distinct.clamp(1, rows.min(lookups).max(1));
     let counts = reuse_counts(bins, distinct, lookups, random);
     let chosen = choose(distinct, rows, random);

@@ -1,1 +1,148 @@
+//! Every op on shapes that fit no vector, tile or piece.
 
+use kernelgauge_data::{Bytes, Dtype};
+
+use super::*;
+use crate::host::operand::{Arena, operand_bytes};
+
+const SHAPES: [(u64, u64); 9] = [
+    (1, 2),
+    (3, 18),
+    (17, 4),
+    (31, 66),
+    (64, 64),
+    (130, 70),
+    (1, 200_002),
+    (3, 70_000),
+    (1_000, 130),
+];
+
+/// Runs `use_kernel` on a kernel that has been executed once.
+fn executed<T: Real, R>(
+    (op, rows, columns): (MemoryOp, u64, u64),
+    threads: usize,
+    use_kernel: impl FnOnce(&mut MemoryKernel<'_, T>) -> R,
+) -> R {
+    let dtype = if size_of::<T>() == 4 { Dtype::F32 } else { Dtype::F64 };
+    let point = MemoryPoint { op, dtype, rows, columns };
+    let threads = Threads::new(threads).unwrap();
+    let bytes = lengths(&point).unwrap().map(|length| operand_bytes(8 * length, 2).unwrap());
+    let mut arena = Arena::default();
+    let mut carver = arena.reserve(Bytes::new(bytes.iter().sum()), &threads).unwrap();
+    let mut kernel = MemoryKernel::<T>::new(&point, 2, 7, &mut carver).unwrap();
+    threads.run(|| kernel.execute(0, &threads));
+    use_kernel(&mut kernel)
+}
+
+fn correct_and_independent_of_threads<T: Real>() {
+    for op in MemoryOp::ALL {
+        for (rows, columns) in SHAPES {
+            let run = |threads| {
+                executed((op, rows, columns), threads, |kernel: &mut MemoryKernel<'_, T>| {
+                    kernel.compare().unwrap_or_else(|failure| {
+                        panic!("{op} {rows} x {columns}, {threads} threads: {failure}")
+                    });
+                    kernel.result.slot(0).to_vec()
+                })
+            };
+            let alone = run(1);
+            assert_eq!(alone, run(2), "{op} {rows} x {columns}: 2 threads differ");
+            assert_eq!(alone, run(3), "{op} {rows} x {columns}: 3 threads differ");
+        }
+    }
+}
+
+#[test]
+fn single_precision_is_correct_on_any_number_of_threads() {
+    correct_and_independent_of_threads::<f32>();
+}
+
+#[test]
+fn double_precision_is_correct_on_any_number_of_threads() {
+    correct_and_independent_of_threads::<f64>();
+}
+
+#[test]
+fn one_wrong_element_is_found() {
+    for op in MemoryOp::ALL {
+        executed((op, 5, 18), 1, |kernel: &mut MemoryKernel<'_, f32>| {
+            let middle = kernel.result.slot(0).len() / 2;
+            kernel.result.slot_mut(0)[middle] += 1e-3;
+            let Err(Failure::WrongResult(what)) = kernel.compare() else {
+                panic!("{op}: a wrong element passed")
+            };
+            assert!(what.contains("instead of"), "{what}");
+        });
+    }
+}
+
+#[test]
+fn only_the_asked_copy_is_written() {
+    executed((MemoryOp::Fill, 3, 5), 1, |kernel: &mut MemoryKernel<'_, f32>| {
+        assert!(kernel.result.slot(0).iter().all(|x| *x == 1.5));
+        assert!(kernel.result.slot(1).iter().all(|x| *x == 0.0));
+    });
+}
+
+/// The reference itself, against values worked out by hand.
+#[test]
+fn the_reference_is_right_on_small_known_inputs() {
+    let first = [1.0, -2.0, 3.0, 4.0];
+    let second = [10.0, 20.0, 30.0, 40.0];
+    let accepts = |op, result: &[f64]| {
+        let columns = 2;
+        let reference =
+            reference::Reference { op, rows: 2, columns, first: &first, second: &second };
+        reference.compare(result, 0)
+    };
+    let e = 1.0_f64.exp();
+    let spread = (2.25_f64 + 1e-5).sqrt();
+    let narrow = (0.25_f64 + 1e-5).sqrt();
+    let power = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let cases: Vec<(MemoryOp, Vec<f64>)> = vec![
+        (MemoryOp::Add, vec![11.0, 18.0, 33.0, 44.0]),
+        (MemoryOp::Scale, vec![1.5, -3.0, 4.5, 6.0]),
+        (MemoryOp::Relu, vec![1.0, 0.0, 3.0, 4.0]),
+        (MemoryOp::Sigmoid, first.map(power).to_vec()),
+        (
+            MemoryOp::Gelu,
+            vec![
+                0.841_191_990_608_276_8,
+                -0.045_402_305_912_224_94,
+                2.996_362_607_918_227,
+                3.999_929_754_051_807_5,
+            ],
+        ),
+        (MemoryOp::Sum, vec![-1.0, 7.0]),
+        (
+            MemoryOp::Softmax,
+            vec![
+                1.0 / (1.0 + (-3.0_f64).exp()),
+                1.0 / (1.0 + 3.0_f64.exp()),
+                1.0 / (1.0 + e),
+                e / (1.0 + e),
+            ],
+        ),
+        (
+            MemoryOp::LayerNorm,
+            vec![
+                1.5 / spread * 10.0 + 30.0,
+                -1.5 / spread * 20.0 + 40.0,
+                -0.5 / narrow * 10.0 + 30.0,
+                0.5 / narrow * 20.0 + 40.0,
+            ],
+        ),
+        (MemoryOp::Transpose, vec![1.0, 3.0, -2.0, 4.0]),
+        (MemoryOp::Fill, vec![1.5; 4]),
+    ];
+    for (op, result) in &cases {
+        accepts(*op, result).unwrap_or_else(|failure| panic!("{op}: {failure}"));
+    }
+    // Halves of one column each: a holds the left ones, b the right ones.
+    let (first, second) = ([1.0, 2.0], [3.0, 4.0]);
+    let op = MemoryOp::Concat;
+    let reference =
+        reference::Reference { op, rows: 2, columns: 2, first: &first, second: &second };
+    assert!(reference.compare(&[1.0, 3.0, 2.0, 4.0], 0).is_ok());
+    assert!(reference.compare(&[1.0, 2.0, 3.0, 4.0], 0).is_err());
+}
