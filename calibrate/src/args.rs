@@ -60,7 +60,7 @@ pub enum Command {
 }
 
 /// How to measure.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct MeasureArguments {
     /// What to measure: `cpu`, or GPUs as `0`, `0..7` (both ends included), `0-7`, `0,2,5`, `all`.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]

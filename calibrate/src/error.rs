@@ -30,6 +30,14 @@ pub enum UsageError {
         /// What to do about it.
         hint: String,
     },
+    /// The device fails whatever it is asked.
+    #[error("{what}")]
+    DeviceLost {
+        /// In its words.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// Standard output cannot be written to.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
@@ -54,7 +62,9 @@ impl Diagnostic for UsageError {
     fn hint(&self) -> Option<String> {
         match self {
             UsageError::Unknown(unknown) => Some(unknown.hint()),
-            UsageError::Mistake { hint, .. } => Some(hint.clone()),
+            UsageError::Mistake { hint, .. } | UsageError::DeviceLost { hint, .. } => {
+                Some(hint.clone())
+            }
             UsageError::Output(_) | UsageError::System { .. } => None,
         }
     }
@@ -66,7 +76,9 @@ impl Diagnostic for UsageError {
             UsageError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 ExitStatus::Success
             }
-            UsageError::Output(_) | UsageError::System { .. } => ExitStatus::Environment,
+            UsageError::DeviceLost { .. } | UsageError::Output(_) | UsageError::System { .. } => {
+                ExitStatus::Environment
+            }
         }
     }
 }

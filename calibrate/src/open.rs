@@ -32,10 +32,9 @@ pub fn open(
     began: Instant,
 ) -> Result<Opened, DeviceError> {
     match list {
-        DeviceList::Cpu => Ok(Opened {
-            device: Box::new(HostDevice::new(threads)?),
-            clock: Clock::Wall(began),
-        }),
+        DeviceList::Cpu => {
+            Ok(Opened { device: Box::new(HostDevice::new(threads)?), clock: Clock::Wall(began) })
+        }
         DeviceList::Simulated => {
             let device = SimulatedDevice::new(SIMULATED_SEED);
             let clock = Clock::Virtual(device.clock());

@@ -80,34 +80,38 @@ impl Overview {
 
     /// The table for people.
     pub fn text(&self, machine: &Machine) -> String {
+        let skipped: usize = self.suites.iter().map(|suite| suite.skipped).sum();
+        let mut text = format!("machine   {}\n{}", machine_line(machine), self.columns().text());
+        if skipped > 0 {
+            text.push_str(&format!(
+                "{skipped} more points need a kernel or more memory than this device has\n"
+            ));
+        }
+        text
+    }
+
+    /// One row per family, and the total.
+    pub fn columns(&self) -> Columns {
+        let time = |seconds| elapsed::text(Duration::from_secs_f64(seconds));
         let mut columns = Columns::new(&["suite", "points>", "memory>", "estimate>", "why these"]);
         for suite in &self.suites {
             columns.row([
                 suite.suite.to_string(),
                 suite.points.to_string(),
                 Bytes::new(suite.memory_bytes).to_string(),
-                elapsed::text(Duration::from_secs_f64(suite.estimate_s)),
+                time(suite.estimate_s),
                 suite.why.to_owned(),
             ]);
         }
-        let points: usize = self.suites.iter().map(|suite| suite.points).sum();
-        let seconds: f64 = self.suites.iter().map(|suite| suite.estimate_s).sum();
         let written = Bytes::new(self.bytes_written);
         columns.row([
             "total".to_owned(),
-            points.to_string(),
+            self.suites.iter().map(|suite| suite.points).sum::<usize>().to_string(),
             String::new(),
-            elapsed::text(Duration::from_secs_f64(seconds)),
+            time(self.suites.iter().map(|suite| suite.estimate_s).sum()),
             format!("writes about {written} to {}", self.out),
         ]);
-        let skipped: usize = self.suites.iter().map(|suite| suite.skipped).sum();
-        let mut text = format!("machine   {}\n{}", machine_line(machine), columns.text());
-        if skipped > 0 {
-            text.push_str(&format!(
-                "{skipped} points more than this device has memory or kernels for\n"
-            ));
-        }
-        text
+        columns
     }
 }
 

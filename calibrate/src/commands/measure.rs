@@ -1,0 +1,280 @@
+//! `calibrate`: plan, measure, and make a model of it.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kernelgauge_cuda::Device;
+use kernelgauge_data::{ExitStatus, Machine, Nanos, Outcome, RunStatus};
+
+use super::{Surroundings, families};
+use crate::args::{Format, MeasureArguments};
+use crate::clock::Clock;
+use crate::collect::{self, Provenance};
+use crate::device_list::DeviceList;
+use crate::error::{CommandError, UsageError, print};
+use crate::finish::{self, Target};
+use crate::folder;
+use crate::interrupt::Interrupt;
+use crate::journal::{self, Contents, FORMAT_VERSION, Header, Journal};
+use crate::lock::DeviceLock;
+use crate::measure::MeasureOptions;
+use crate::open;
+use crate::plan::show::Overview;
+use crate::plan::{DEEPEST, Plan, Selection};
+use crate::progress::Progress;
+use crate::sweep::{self, End, Setting};
+
+/// Longest time to sample one point.
+const LONGEST_POINT: Duration = Duration::from_secs(5);
+/// Under a budget a point gets at most this share of it, and never less than a tenth of a
+/// second.
+const POINT_SHARE: u32 = 150;
+const SHORTEST_POINT_LIMIT: Duration = Duration::from_millis(100);
+/// The share of a budget that is left for fit and report.
+const KEPT_FOR_FIT: f64 = 0.25;
+
+/// What a run measures, decided before anything is touched.
+struct Run {
+    plan: Plan,
+    selected: Vec<usize>,
+    measuring: MeasureOptions,
+    folder: PathBuf,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever keeps it from its end, with the remedy.
+pub fn run(
+    arguments: &MeasureArguments,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let list: DeviceList = arguments.device.parse()?;
+    let chosen = families(&arguments.ops, &Plan::FAMILIES)?;
+    let open::Opened { mut device, clock } = open::open(&list, arguments.threads, around.began)?;
+    let machine = device.machine();
+    let plan = Plan::new(arguments.seed);
+    let deepest = if arguments.quick { 0 } else { DEEPEST };
+    let run = Run {
+        selected: plan.select(&Selection { families: chosen, deepest }),
+        plan,
+        measuring: measuring(arguments),
+        folder: folder_of(arguments, &machine),
+    };
+    if arguments.plan {
+        return show_plan(arguments.format, &run, device.as_ref(), around);
+    }
+    measure(arguments, &run, device.as_mut(), &clock, around)
+}
+
+fn measuring(arguments: &MeasureArguments) -> MeasureOptions {
+    let usual = arguments.budget.map_or(LONGEST_POINT, |budget| {
+        (budget / POINT_SHARE).clamp(SHORTEST_POINT_LIMIT, LONGEST_POINT)
+    });
+    let limit = arguments.max_time_per_point.unwrap_or(usual);
+    MeasureOptions {
+        time_limit: Nanos::saturating(limit.as_secs_f64() * 1e9),
+        samples: arguments.samples,
+    }
+}
+
+fn folder_of(arguments: &MeasureArguments, machine: &Machine) -> PathBuf {
+    arguments.out.clone().unwrap_or_else(|| Path::new("calibrations").join(&machine.name))
+}
+
+fn show_plan(
+    format: Format,
+    run: &Run,
+    device: &dyn Device,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let limit = run.measuring.time_limit;
+    let overview = Overview::new(&run.plan, &run.selected, device, limit, &run.folder);
+    let text = match format {
+        Format::Table => overview.text(&device.machine()),
+        Format::Markdown => overview.columns().markdown(),
+        Format::Json => finish::json(&overview)?,
+    };
+    print(around.stdout, &text)?;
+    Ok(ExitStatus::Success)
+}
+
+fn measure(
+    arguments: &MeasureArguments,
+    run: &Run,
+    device: &mut dyn Device,
+    clock: &Clock,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    folder::prepare(&run.folder)?;
+    let _lock = DeviceLock::take(&device.lock_key())?;
+    let interrupt = Interrupt::listen().map_err(|source| UsageError::System {
+        what: "cannot listen for Ctrl-C".to_owned(),
+        source,
+    })?;
+    let header = header(arguments, run, device, around);
+    let journal::Opened { mut journal, mut contents } =
+        Journal::open(&run.folder, header, arguments.new_run)?;
+    let setting = Setting {
+        plan: &run.plan,
+        selected: &run.selected,
+        measuring: run.measuring,
+        until: arguments.budget.map(|budget| budget.mul_f64(1.0 - KEPT_FOR_FIT)),
+        retry_failed: arguments.retry_failed,
+        clock,
+        interrupt: &interrupt,
+    };
+    say_what_is_there(&setting, &contents, around);
+    let terminal = std::io::stderr().is_terminal();
+    let mut progress = Progress::new(around.stderr, terminal);
+    let end = sweep::run(&setting, device, &mut journal, &mut contents, &mut progress)?;
+    progress.clear();
+    drop(journal);
+    conclude(arguments, &setting, &end, &contents, device, &run.folder, around)
+}
+
+fn header(
+    arguments: &MeasureArguments,
+    run: &Run,
+    device: &dyn Device,
+    around: &Surroundings<'_>,
+) -> Header {
+    Header {
+        format_version: FORMAT_VERSION,
+        tool_version: around.build.version.to_owned(),
+        machine: device.machine().name,
+        plan: run.plan.hash(),
+        seed: run.plan.seed,
+        samples: arguments.samples,
+        started_utc: crate::utc::now(),
+        environment: device.environment(),
+    }
+}
+
+fn say_what_is_there(setting: &Setting<'_>, contents: &Contents, around: &mut Surroundings<'_>) {
+    let total = setting.selected.len();
+    let done = total - sweep::left_to_do(setting, contents).len();
+    if done > 0 {
+        let begun = &contents.header.started_utc;
+        around.say(&format!("continuing the run begun {begun}: {done} of {total} points are done"));
+    }
+    if contents.torn {
+        around.warn("the last line of the journal was torn and is measured again", None);
+    }
+}
+
+/// Says how the sweep ended and, unless the user wants out, makes a model of what there is.
+fn conclude(
+    arguments: &MeasureArguments,
+    setting: &Setting<'_>,
+    end: &End,
+    contents: &Contents,
+    device: &dyn Device,
+    folder: &Path,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let left = sweep::left_to_do(setting, contents);
+    let (total, done) = (setting.selected.len(), setting.selected.len() - left.len());
+    let resume = resume_command(arguments, folder);
+    match end {
+        End::Interrupted => {
+            around.say(&format!(
+                "stopped after {done} of {total} points; everything measured is kept. \
+                 Continue with: {resume}"
+            ));
+            return Ok(ExitStatus::Partial);
+        }
+        End::DeviceLost(failure) => return Err(device_lost(failure, done, total, &resume).into()),
+        End::BudgetUsed => around.say(&format!(
+            "measured {done} of {total} planned points in the time given; the rest would refine \
+             the model: {}",
+            resume_command(&MeasureArguments { budget: None, ..arguments.clone() }, folder)
+        )),
+        End::Finished => {}
+    }
+    let provenance = Provenance {
+        machine: device.machine(),
+        origin: device.origin(),
+        environment: device.environment(),
+        tool_version: around.tool_version(),
+        status: if left.is_empty() { RunStatus::Complete } else { RunStatus::Partial },
+    };
+    let data = collect::data_set(contents, &provenance);
+    let target = Target { folder, seed: arguments.seed, format: arguments.format };
+    let finished = finish::run(data, &target, around)?;
+    // Reaching the budget is what was asked for, unless not even the first pass fitted in it.
+    if left.iter().any(|index| setting.plan.points[*index].level == 0) {
+        return Ok(ExitStatus::Partial);
+    }
+    let failed = contents.records().values().any(|r| matches!(r.outcome, Outcome::Failed(_)));
+    Ok(if failed { ExitStatus::Findings } else { finished })
+}
+
+fn device_lost(failure: &str, done: usize, total: usize, resume: &str) -> UsageError {
+    UsageError::DeviceLost {
+        what: format!(
+            "the device failed point after point ({failure}): stopped at {done} of {total}"
+        ),
+        hint: format!("once it works again, continue with: {resume} --retry-failed"),
+    }
+}
+
+/// The command that continues this run.
+fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
+    let mut words = vec!["calibrate".to_owned(), format!("--device {}", arguments.device)];
+    let mut flag = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.push(format!("--{name} {value}"));
+        }
+    };
+    flag("threads", arguments.threads.map(|threads| threads.to_string()));
+    flag("ops", (!arguments.ops.is_empty()).then(|| arguments.ops.join(",")));
+    flag("budget", arguments.budget.map(|budget| format!("{}s", budget.as_secs_f64())));
+    flag("seed", (arguments.seed != 0).then(|| arguments.seed.to_string()));
+    flag("samples", arguments.samples.map(|samples| samples.to_string()));
+    if arguments.quick {
+        words.push("--quick".to_owned());
+    }
+    words.push(format!("--out {}", quoted(folder)));
+    words.join(" ")
+}
+
+/// The path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    fn parsed(line: &str) -> MeasureArguments {
+        Arguments::try_parse_from(line.split(' ')).unwrap().measure
+    }
+
+    #[test]
+    fn the_resume_command_says_what_matters_and_no_more() {
+        let line = "calibrate --device cpu --threads 2 --ops gemm,copy --budget 90s --seed 3 \
+                    --samples 9 --quick --out calibrations/x";
+        let line = line.replace("                    ", "");
+        assert_eq!(resume_command(&parsed(&line), Path::new("calibrations/x")), line);
+        let short = parsed("calibrate --device cpu --retry-failed --new-run");
+        assert_eq!(resume_command(&short, Path::new("a b")), "calibrate --device cpu --out 'a b'");
+    }
+
+    #[test]
+    fn a_budget_bounds_the_time_of_a_point() {
+        let limit = |line| measuring(&parsed(line)).time_limit.seconds();
+        assert_eq!(limit("calibrate"), 5.0);
+        assert_eq!(limit("calibrate --budget 60s"), 0.4);
+        assert_eq!(limit("calibrate --budget 1s"), 0.1);
+        assert_eq!(limit("calibrate --budget 5h"), 5.0);
+        assert_eq!(limit("calibrate --budget 60s --max-time-per-point 2s"), 2.0);
+    }
+}

@@ -1,0 +1,82 @@
+//! Warnings about what the quality gate and the sweep found, one per flag.
+
+use kernelgauge_data::{Flag, Record};
+
+use crate::commands::Surroundings;
+
+/// Says for every flag how many records have it, the first of them, and what it means.
+pub fn warn(records: &[Record], around: &mut Surroundings<'_>) {
+    for flag in Flag::ALL {
+        let flagged: Vec<&Record> =
+            records.iter().filter(|record| record.flags.contains(flag)).collect();
+        let Some(first) = flagged.first() else { continue };
+        around.warn(&line(flag, first, flagged.len(), records.len()), Some(meaning(flag)));
+    }
+}
+
+/// `14 of 1840 points throttled: gemm bf16 ... and 13 more`
+fn line(flag: Flag, first: &Record, count: usize, total: usize) -> String {
+    let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+    format!("{count} of {total} points flagged `{}`: {}{more}", flag.name(), first.point)
+}
+
+/// What a flag means for the model, and what can be done about it.
+fn meaning(flag: Flag) -> &'static str {
+    match flag {
+        Flag::BelowSpeedOfLight => {
+            "faster than the device can be: kept in the data set, left out of the fit"
+        }
+        Flag::Spike => "slower than both neighbours: kept in the data set, left out of the fit",
+        Flag::NonMonotonic => "more work took less time: kept and fitted; `report.md` lists them",
+        Flag::FewSamples => "kept and fitted; a longer --max-time-per-point gives more samples",
+        Flag::Throttled => {
+            "the clock was lowered meanwhile: kept in the data set, left out of the fit"
+        }
+        Flag::WideSpread => "kept and fitted; other work on the machine makes samples differ",
+        Flag::ConflictingRepeats => "repeats of one point disagree: all are kept and fitted",
+        Flag::Drift => {
+            "the machine's speed moved while they were measured: kept and fitted; \
+             `calibrate doctor` says what may disturb it"
+        }
+        Flag::FailedCheck => "results were wrong: kept in the data set, left out of the fit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernelgauge_data::{
+        BuildInfo, Conditions, CopyDirection, CopyPoint, Flags, Measurement, Nanos, Outcome, Point,
+    };
+
+    use super::*;
+
+    #[test]
+    fn each_flag_is_said_once_with_an_example_and_its_meaning() {
+        let record = |bytes, flagged: bool| {
+            let mut flags = Flags::NONE;
+            if flagged {
+                flags.insert(Flag::Drift);
+            }
+            let direction = CopyDirection::HostToHost;
+            Record {
+                point: Point::Copy(CopyPoint { direction, pinned: false, bytes }),
+                conditions: Conditions::default(),
+                outcome: Outcome::Measured(Measurement::stated(Nanos::new(5))),
+                flags,
+            }
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut around = Surroundings {
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            build: &BuildInfo::plain(),
+            began: std::time::Instant::now(),
+        };
+        warn(&[record(1, false), record(2, true), record(3, true)], &mut around);
+        let text = String::from_utf8(stderr).unwrap();
+        assert!(text.starts_with(
+            "warning: 2 of 3 points flagged `drift`: copy h2h/pageable bytes=2 and 1 more\nhint: "
+        ));
+        assert_eq!(text.lines().count(), 2);
+    }
+}

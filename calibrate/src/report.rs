@@ -1,0 +1,130 @@
+//! `report.md`: everything a reader needs to judge a calibration.
+
+use kernelgauge_data::{DataSet, Outcome, Record};
+use kernelgauge_model::VariantError;
+
+use crate::columns::Columns;
+use crate::plan::show::machine_line;
+use crate::summary::{Summary, errors, inside, percent};
+
+/// Points listed per section.
+const LISTED: usize = 40;
+
+/// The report.
+pub fn markdown(data: &DataSet, summary: &Summary, variants: &[VariantError]) -> String {
+    let sections = [
+        format!("# Calibration of {}\n", summary.machine),
+        format!("{}\n", machine_line(&data.manifest.machine)),
+        summary.markdown(),
+        "Errors are those on points held out of the fit: whole lines where a variant has several, \
+         else single points. The row of a family averages its variants, weighted by points.\n"
+            .to_owned(),
+        of_variants(variants),
+        flagged(&data.records),
+        without_time(&data.records),
+        run(data),
+    ];
+    let mut text = sections.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>();
+    text.retain(|part| !part.trim().is_empty());
+    text.join("\n")
+}
+
+fn of_variants(variants: &[VariantError]) -> String {
+    if variants.is_empty() {
+        return String::new();
+    }
+    let mut columns = Columns::new(&[
+        "variant",
+        "points>",
+        "error (median / p90)>",
+        "worst>",
+        "analytical term alone (median)>",
+        "90 % covers>",
+        "correction",
+        "domain",
+    ]);
+    for variant in variants {
+        let region = inside(variant);
+        let share = |of: Option<f64>| of.map_or("-".to_owned(), percent);
+        columns.row([
+            format!("{} {} {}", variant.family, variant.variant, variant.cache.name()),
+            variant.points.to_string(),
+            errors(region.map(|r| r.median), region.map(|r| r.p90)),
+            share(region.map(|r| r.worst)),
+            share(variant.held_out.analytical.map(|r| r.median)),
+            share(region.map(|r| r.coverage)),
+            variant.correction.clone(),
+            variant.domain.clone(),
+        ]);
+    }
+    format!("## Variants\n\n{}", columns.markdown())
+}
+
+fn flagged(records: &[Record]) -> String {
+    let flagged = records.iter().filter(|record| !record.flags.is_empty());
+    let lines: Vec<String> = flagged
+        .map(|record| {
+            let names: Vec<&str> = record.flags.iter().map(|flag| flag.name()).collect();
+            let time = record.time().map_or("no time".to_owned(), |time| time.to_string());
+            format!("{} {}: {time}, {}", record.point, cache(record), names.join(", "))
+        })
+        .collect();
+    list("## Flagged points", &lines)
+}
+
+fn without_time(records: &[Record]) -> String {
+    let reason = |record: &Record| match &record.outcome {
+        Outcome::Measured(_) => None,
+        Outcome::Skipped(reason) => Some(format!("skipped, {reason}")),
+        Outcome::Failed(failure) => Some(format!("failed, {failure}")),
+    };
+    let lines: Vec<String> = records
+        .iter()
+        .filter_map(|record| {
+            Some(format!("{} {}: {}", record.point, cache(record), reason(record)?))
+        })
+        .collect();
+    list("## Points without a time", &lines)
+}
+
+fn cache(record: &Record) -> &'static str {
+    record.conditions.cache.name()
+}
+
+fn list(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{title}\n\n");
+    for line in lines.iter().take(LISTED) {
+        text.push_str(&format!("* {line}\n"));
+    }
+    if lines.len() > LISTED {
+        text.push_str(&format!("* and {} more\n", lines.len() - LISTED));
+    }
+    text
+}
+
+fn run(data: &DataSet) -> String {
+    let mut text = "## How it was measured\n\n".to_owned();
+    if let Some(file) = data.manifest.files.first() {
+        text.push_str(&format!("{}.\n\n", file.method));
+    }
+    let mut columns = Columns::new(&["fact", "value"]);
+    if let Some(run) = &data.manifest.run {
+        for (fact, value) in [
+            ("tool", run.tool_version.clone()),
+            ("seed", run.seed.to_string()),
+            ("plan", run.plan_hash.clone()),
+            ("started", run.started_utc.clone()),
+            ("finished", run.finished_utc.clone()),
+        ] {
+            columns.row([fact.to_owned(), value]);
+        }
+    }
+    for (fact, value) in data.manifest.environment.facts() {
+        columns.row([fact.to_owned(), value.to_owned()]);
+    }
+    text.push_str(&columns.markdown());
+    text
+}

@@ -1,0 +1,208 @@
+//! The summary of a calibration: what became of the points, and how good the model is.
+
+use std::collections::BTreeMap;
+
+use kernelgauge_data::{DataSet, Family, Origin, Outcome, Point};
+use kernelgauge_model::{Model, RegionError, VariantError};
+use serde::Serialize;
+
+use crate::columns::Columns;
+
+/// The summary, as JSON states it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Version of this layout.
+    pub schema_version: u32,
+    /// The machine.
+    pub machine: String,
+    /// Where the measurements come from.
+    pub origin: Origin,
+    /// Points attempted.
+    pub points: usize,
+    /// Of those, points with a time.
+    pub measured: usize,
+    /// Points that were not attempted.
+    pub skipped: usize,
+    /// Points that were attempted and have no time.
+    pub failed: usize,
+    /// Why points were skipped or failed, and how often.
+    pub reasons: BTreeMap<String, usize>,
+    /// Per family, how good the model is.
+    pub families: Vec<FamilyError>,
+    /// A question the model can answer, as a command without its machine.
+    #[serde(skip)]
+    pub question: Option<String>,
+}
+
+/// The held-out errors of one family: averages over its variants, weighted by their points.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FamilyError {
+    /// The family.
+    pub family: Family,
+    /// Variants with a model.
+    pub variants: usize,
+    /// Points they were fitted on.
+    pub points: usize,
+    /// Median of `|predicted - measured| / measured` on held-out points; none where nothing
+    /// could be held out.
+    pub median_error: Option<f64>,
+    /// Its 90th percentile.
+    pub p90_error: Option<f64>,
+    /// Share of held-out points within the 90 % interval.
+    pub coverage: Option<f64>,
+}
+
+impl Summary {
+    /// Sums up `data` and the `errors` of the model fitted on it.
+    pub fn new(data: &DataSet, errors: &[VariantError], model: Option<&Model>) -> Self {
+        let mut summary = Summary {
+            schema_version: 1,
+            machine: data.manifest.machine.name.clone(),
+            origin: data.manifest.origin,
+            points: data.records.len(),
+            measured: 0,
+            skipped: 0,
+            failed: 0,
+            reasons: BTreeMap::new(),
+            families: Family::ALL.into_iter().filter_map(|family| of(family, errors)).collect(),
+            question: model.and_then(|model| question(data, model)),
+        };
+        for record in &data.records {
+            let reason = match &record.outcome {
+                Outcome::Measured(_) => {
+                    summary.measured += 1;
+                    continue;
+                }
+                Outcome::Skipped(reason) => {
+                    summary.skipped += 1;
+                    format!("skipped: {reason}")
+                }
+                Outcome::Failed(failure) => {
+                    summary.failed += 1;
+                    format!("failed: {failure}")
+                }
+            };
+            *summary.reasons.entry(reason).or_default() += 1;
+        }
+        summary
+    }
+
+    /// `host-x86-64, 4010 points: 3990 measured, 12 skipped, 8 failed (see report)`
+    pub fn headline(&self) -> String {
+        let Summary { machine, points, measured, skipped, failed, .. } = self;
+        let synthetic = if self.origin == Origin::Synthetic { " (synthetic)" } else { "" };
+        let report = if skipped + failed > 0 { " (see report)" } else { "" };
+        format!(
+            "{machine}{synthetic}, {points} points: {measured} measured, {skipped} skipped, \
+             {failed} failed{report}"
+        )
+    }
+
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.headline(), self.columns().text())
+    }
+
+    /// For a report.
+    pub fn markdown(&self) -> String {
+        format!("{}\n\n{}", self.headline(), self.columns().markdown())
+    }
+
+    fn columns(&self) -> Columns {
+        let mut columns = Columns::new(&[
+            "family",
+            "variants>",
+            "points>",
+            "held-out error (median / p90)>",
+            "90 % interval covers>",
+        ]);
+        for row in &self.families {
+            columns.row([
+                row.family.to_string(),
+                row.variants.to_string(),
+                row.points.to_string(),
+                errors(row.median_error, row.p90_error),
+                row.coverage.map_or("-".to_owned(), percent),
+            ]);
+        }
+        columns
+    }
+}
+
+/// `3.1 % / 9.4 %`
+pub fn errors(median: Option<f64>, p90: Option<f64>) -> String {
+    match (median, p90) {
+        (Some(median), Some(p90)) => format!("{} / {}", percent(median), percent(p90)),
+        _ => "-".to_owned(),
+    }
+}
+
+/// A share as a percentage with one decimal below ten.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// The errors on points that are hardest to know among those held out inside the domain:
+/// whole lines where lines were held out, else points between their neighbours.
+pub fn inside(error: &VariantError) -> Option<RegionError> {
+    error.held_out.unseen.or(error.held_out.known)
+}
+
+fn of(family: Family, errors: &[VariantError]) -> Option<FamilyError> {
+    let rows: Vec<&VariantError> = errors.iter().filter(|error| error.family == family).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let regions: Vec<RegionError> = rows.iter().filter_map(|error| inside(error)).collect();
+    let held_out: usize = regions.iter().map(|region| region.points).sum();
+    let mean = |of: fn(&RegionError) -> f64| {
+        let sum: f64 = regions.iter().map(|region| of(region) * region.points as f64).sum();
+        (held_out > 0).then(|| sum / held_out as f64)
+    };
+    Some(FamilyError {
+        family,
+        variants: rows.len(),
+        points: rows.iter().map(|error| error.points).sum(),
+        median_error: mean(|region| region.median),
+        p90_error: mean(|region| region.p90),
+        coverage: mean(|region| region.coverage),
+    })
+}
+
+/// A question about the middle of what was measured: the first family that has a model.
+fn question(data: &DataSet, model: &Model) -> Option<String> {
+    let family = *model.families().first()?;
+    let mut points: Vec<&Point> = data
+        .records
+        .iter()
+        .filter(|record| record.fit_time().is_some())
+        .map(|record| &record.point)
+        .filter(|point| point.family() == family)
+        .collect();
+    points.sort_by(|a, b| a.work().bytes().total_cmp(&b.work().bytes()));
+    let point = points.get(points.len() / 2)?;
+    Some(match point {
+        Point::Gemm(gemm) => {
+            format!("predict gemm -m {} -n {} -k {} --dtype {}", gemm.m, gemm.n, gemm.k, gemm.dtype)
+        }
+        Point::Copy(copy) => {
+            format!("predict copy --direction {} --bytes {}", copy.direction, copy.bytes)
+        }
+        _ => "predict machines".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_shown_with_the_digits_they_deserve() {
+        assert_eq!(percent(0.0312), "3.1 %");
+        assert_eq!(percent(0.0996), "10 %");
+        assert_eq!(percent(1.2), "120 %");
+        assert_eq!(errors(Some(0.031), Some(0.094)), "3.1 % / 9.4 %");
+        assert_eq!(errors(None, Some(0.1)), "-");
+    }
+}
