@@ -1,7 +1,5 @@
 //! Records as CSV text.
 
-use std::borrow::Cow;
-
 use crate::dataset::files::FileKey;
 use crate::family::Family;
 use crate::fields::{base_columns, columns, write_record};
@@ -20,29 +18,51 @@ pub(super) fn csv_text(key: &FileKey, records: &[&Record]) -> String {
     };
     let mut wanted = vec![false; names.len()];
     wanted[..=base].fill(true);
+    let mut cells = Cells::default();
+    for name in &names {
+        cells.push(name);
+    }
     for record in records {
         for ((wanted, name), value) in wanted.iter_mut().zip(&names).zip(row(key, record)) {
             *wanted = *wanted || !is_neutral(name, &value, record);
+            cells.push(&value);
         }
     }
-    let mut text = String::with_capacity(64 * records.len());
-    push_row(&mut text, &wanted, names.iter().map(|name| quote(name)));
-    for record in records {
-        let row = row(key, record);
-        push_row(&mut text, &wanted, row.iter().map(|value| quote(value)));
-    }
-    text
+    cells.text_of(&wanted)
 }
 
-fn push_row<'a>(text: &mut String, wanted: &[bool], cells: impl Iterator<Item = Cow<'a, str>>) {
-    let chosen = cells.zip(wanted).filter(|(_, wanted)| **wanted).map(|(cell, _)| cell);
-    for (index, cell) in chosen.enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        text.push_str(&cell);
+/// The quoted cells of a table in one text, so that which columns are wanted can be decided
+/// after the last row without making the rows twice.
+#[derive(Default)]
+struct Cells {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    fn push(&mut self, cell: &str) {
+        self.text.push_str(&quote(cell));
+        self.ends.push(self.text.len());
     }
-    text.push('\n');
+
+    /// The rows with their `wanted` columns only.
+    fn text_of(&self, wanted: &[bool]) -> String {
+        let mut text = String::with_capacity(self.text.len() + self.ends.len());
+        let mut start = 0;
+        for row in self.ends.chunks(wanted.len()) {
+            let mut separator = "";
+            for (end, wanted) in row.iter().zip(wanted) {
+                if *wanted {
+                    text.push_str(separator);
+                    text.push_str(&self.text[start..*end]);
+                    separator = ",";
+                }
+                start = *end;
+            }
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// The values of a record in the order of [`FileKey::columns`].

@@ -1,5 +1,7 @@
 //! Lines: measured points of one variant and condition that differ in one parameter only.
 
+use std::collections::HashMap;
+
 use crate::conditions::Conditions;
 use crate::family::Family;
 use crate::measurement::Record;
@@ -37,16 +39,18 @@ pub(super) struct Lines {
 }
 
 /// What a record is compared by.
-struct Keyed<'a> {
+struct Keyed {
     record: usize,
     nanos: f64,
-    family: Family,
-    variant: VariantName,
-    conditions: &'a Conditions,
+    /// Number of its family, variant and conditions.
+    kind: usize,
     parameters: Parameters,
 }
 
-impl Keyed<'_> {
+/// A record on its way into a line: kind, site, place on the line.
+type Placed<'a> = (usize, Parameters, u64, &'a Keyed);
+
+impl Keyed {
     /// The parameters with the one at `axis` blanked out.
     fn site(&self, axis: usize) -> Parameters {
         let mut values = self.parameters.to_vec();
@@ -63,13 +67,12 @@ impl Keyed<'_> {
 
 impl Lines {
     pub fn of(records: &[Record]) -> Self {
-        let keyed: Vec<Keyed<'_>> = records.iter().enumerate().filter_map(keyed).collect();
+        let keyed = keyed(records);
         let mut found = Lines::default();
         let mut waiting: Vec<bool> = vec![true; records.len()];
         let longest = keyed.iter().map(|key| key.parameters.len()).max().unwrap_or_default();
         // The axis of each family first, then every parameter for those it left over.
-        let own_axis = |key: &Keyed<'_>| records[key.record].point.axis();
-        found.add(&keyed, own_axis, &mut waiting);
+        found.add(&keyed, |key| records[key.record].point.axis(), &mut waiting);
         for axis in 0..longest {
             if !keyed.iter().any(|key| waiting[key.record]) {
                 break;
@@ -80,32 +83,14 @@ impl Lines {
     }
 
     /// Adds the lines along `axis_of` that pass through a record still waiting for one.
-    fn add(
-        &mut self,
-        keyed: &[Keyed<'_>],
-        axis_of: impl Fn(&Keyed<'_>) -> usize,
-        waiting: &mut [bool],
-    ) {
-        let mut sorted: Vec<(Parameters, u64, &Keyed<'_>)> = keyed
+    fn add(&mut self, keyed: &[Keyed], axis_of: impl Fn(&Keyed) -> usize, waiting: &mut [bool]) {
+        let mut placed: Vec<Placed<'_>> = keyed
             .iter()
             .filter(|key| axis_of(key) < key.parameters.len())
-            .map(|key| (key.site(axis_of(key)), key.at(axis_of(key)), key))
+            .map(|key| (key.kind, key.site(axis_of(key)), key.at(axis_of(key)), key))
             .collect();
-        sorted.sort_by(|(site_a, at_a, a), (site_b, at_b, b)| {
-            (a.family, &a.variant, a.conditions, site_a, at_a).cmp(&(
-                b.family,
-                &b.variant,
-                b.conditions,
-                site_b,
-                at_b,
-            ))
-        });
-        let same_line = |(site_a, _, a): &(Parameters, u64, &Keyed<'_>),
-                         (site_b, _, b): &(Parameters, u64, &Keyed<'_>)| {
-            (a.family, &a.variant, a.conditions, site_a)
-                == (b.family, &b.variant, b.conditions, site_b)
-        };
-        for group in sorted.chunk_by(same_line) {
+        placed.sort_by(|a, b| (a.0, &a.1, a.2).cmp(&(b.0, &b.1, b.2)));
+        for group in placed.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)) {
             let stations = stations(group, waiting);
             if stations.len() < SHORTEST || !stations.iter().any(|station| station.judged) {
                 continue;
@@ -113,30 +98,36 @@ impl Lines {
             for record in stations.iter().flat_map(|station| &station.records) {
                 waiting[*record] = false;
             }
-            self.lines.push(Line { axis: axis_of(group[0].2), stations });
+            self.lines.push(Line { axis: axis_of(group[0].3), stations });
         }
     }
 }
 
-fn keyed((record, entry): (usize, &Record)) -> Option<Keyed<'_>> {
-    Some(Keyed {
-        record,
-        nanos: entry.time()?.as_f64(),
-        family: entry.point.family(),
-        variant: entry.point.variant(),
-        conditions: &entry.conditions,
-        parameters: entry.point.parameters(),
-    })
+fn keyed(records: &[Record]) -> Vec<Keyed> {
+    let mut kinds: HashMap<(Family, VariantName, &Conditions), usize> = HashMap::new();
+    let mut keyed = Vec::with_capacity(records.len());
+    for (record, entry) in records.iter().enumerate() {
+        let Some(time) = entry.time() else { continue };
+        let count = kinds.len();
+        let kind = (entry.point.family(), entry.point.variant(), &entry.conditions);
+        keyed.push(Keyed {
+            record,
+            nanos: time.as_f64(),
+            kind: *kinds.entry(kind).or_insert(count),
+            parameters: entry.point.parameters(),
+        });
+    }
+    keyed
 }
 
-fn stations(group: &[(Parameters, u64, &Keyed<'_>)], waiting: &[bool]) -> Vec<Station> {
+fn stations(group: &[Placed<'_>], waiting: &[bool]) -> Vec<Station> {
     group
-        .chunk_by(|a, b| a.1 == b.1)
+        .chunk_by(|a, b| a.2 == b.2)
         .map(|same| Station {
-            at: same[0].1,
-            records: same.iter().map(|(_, _, key)| key.record).collect(),
-            nanos: same.iter().map(|(_, _, key)| key.nanos).fold(f64::INFINITY, f64::min),
-            judged: same.iter().any(|(_, _, key)| waiting[key.record]),
+            at: same[0].2,
+            records: same.iter().map(|(.., key)| key.record).collect(),
+            nanos: same.iter().map(|(.., key)| key.nanos).fold(f64::INFINITY, f64::min),
+            judged: same.iter().any(|(.., key)| waiting[key.record]),
         })
         .collect()
 }
