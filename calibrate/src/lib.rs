@@ -22,6 +22,7 @@ pub mod error;
 pub mod findings;
 pub mod finish;
 pub mod folder;
+pub mod fresh;
 pub mod interrupt;
 pub mod journal;
 pub mod libraries;

@@ -78,18 +78,18 @@ impl<'w> Progress<'w> {
     }
 }
 
-/// `gemm f32     [======>      ] 1022/1840   1m 12s elapsed, about 58 s left`
+/// `gemm f32     [=====>       ] 1022/1840   1m 12s elapsed, about 58 s left`
 fn bar_line(standing: &Standing<'_>) -> String {
     let filled = BAR * standing.done / standing.total.max(1);
     let mut bar = "=".repeat(filled);
     if filled < BAR {
         bar.push('>');
     }
-    format!("{:<14} [{bar:<BAR$}] {}", standing.now, times(standing))
+    format!("{:<18} [{bar:<BAR$}] {}", standing.now, times(standing))
 }
 
 fn plain_line(standing: &Standing<'_>) -> String {
-    format!("{:<14} {}", standing.now, times(standing))
+    format!("{:<18} {}", standing.now, times(standing))
 }
 
 fn times(standing: &Standing<'_>) -> String {
@@ -130,7 +130,7 @@ mod tests {
         let lines: Vec<&str> = text.split('\r').collect();
         assert_eq!(
             lines[1].trim_end(),
-            "gemm f32       [=============>           ] 1022/1840   1m 12s elapsed, about 58 s left"
+            "gemm f32           [=============>           ] 1022/1840   1m 12s elapsed, about 58 s left"
         );
         assert!(lines[2].contains("1m 13s elapsed"));
         assert!(lines.iter().all(|line| line.len() <= WIDTH) && lines[3].trim().is_empty());
@@ -141,7 +141,7 @@ mod tests {
         let text = shown(false, &[standing(0, 0), standing(9, 2), standing(30, 5)]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
-        assert_eq!(lines[1], "gemm f32       30/1840   5.0 s elapsed, about 58 s left");
+        assert_eq!(lines[1], "gemm f32           30/1840   5.0 s elapsed, about 58 s left");
         assert!(!text.contains('\r'));
     }
 

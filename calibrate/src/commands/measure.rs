@@ -29,10 +29,11 @@ use crate::sweep::{self, End, Setting};
 const LONGEST_POINT: Duration = Duration::from_secs(5);
 /// Under a budget a point gets at most this share of it, and never less than a tenth of a
 /// second.
-const POINT_SHARE: u32 = 150;
+const POINT_SHARE: u32 = 300;
 const SHORTEST_POINT_LIMIT: Duration = Duration::from_millis(100);
-/// The share of a budget that is left for fit and report.
+/// What is left of a budget for fit and report: this share, and at most a minute.
 const KEPT_FOR_FIT: f64 = 0.25;
+const LONGEST_FIT: Duration = Duration::from_secs(60);
 
 /// What a run measures, decided before anything is touched.
 struct Run {
@@ -120,7 +121,9 @@ fn measure(
         plan: &run.plan,
         selected: &run.selected,
         measuring: run.measuring,
-        until: arguments.budget.map(|budget| budget.mul_f64(1.0 - KEPT_FOR_FIT)),
+        until: arguments
+            .budget
+            .map(|budget| budget - budget.mul_f64(KEPT_FOR_FIT).min(LONGEST_FIT)),
         retry_failed: arguments.retry_failed,
         clock,
         interrupt: &interrupt,
@@ -272,7 +275,7 @@ mod tests {
     fn a_budget_bounds_the_time_of_a_point() {
         let limit = |line| measuring(&parsed(line)).time_limit.seconds();
         assert_eq!(limit("calibrate"), 5.0);
-        assert_eq!(limit("calibrate --budget 60s"), 0.4);
+        assert_eq!(limit("calibrate --budget 60s"), 0.2);
         assert_eq!(limit("calibrate --budget 1s"), 0.1);
         assert_eq!(limit("calibrate --budget 5h"), 5.0);
         assert_eq!(limit("calibrate --budget 60s --max-time-per-point 2s"), 2.0);

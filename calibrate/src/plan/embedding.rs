@@ -14,8 +14,8 @@ use super::{Candidate, DEEPEST};
 const MOST_TABLE_BYTES: u64 = 256 << 20;
 /// Fewest rows of a table.
 const FEWEST_ROWS: u64 = 1_000;
-/// Scattered points of each variant, by level.
-const SCATTERED: [usize; 3] = [16, 16, 32];
+/// Scattered points of each variant, by pass.
+const SCATTERED: [usize; 3] = [10, 22, 32];
 
 /// Tables along whose batch a line runs: `(tables, rows, dim, pooling)`.
 const LINES: [(u64, u64, u64, u64); 3] =

@@ -12,9 +12,11 @@ const LARGEST: u64 = 4096;
 /// Smallest `n` and `k`.
 const NARROWEST: u64 = 32;
 
-/// Sites of the first pass: the corners, the middle, and the oblong shapes of linear layers.
-const FIRST_SITES: [(u64, u64); 7] =
-    [(64, 64), (64, 1024), (256, 256), (512, 2048), (1024, 1024), (1024, 64), (2048, 512)];
+/// Sites of lines: the corners, the middle, and the oblong shapes of linear layers; the first
+/// `FIRST_SITES` of them in the first pass.
+const SITES: [(u64, u64); 7] =
+    [(64, 64), (64, 1024), (512, 2048), (1024, 64), (256, 256), (1024, 1024), (2048, 512)];
+const FIRST_SITES: usize = 4;
 /// Sizes whose pairs are the sites of the last pass.
 const GRID: [u64; 6] = [32, 128, 512, 1024, 2048, 4096];
 /// Points that set the limits of the domain one parameter at a time, at little cost.
@@ -29,14 +31,15 @@ const LIMITS: [(u64, u64, u64); 5] = [
 /// The candidate points of both element types.
 pub fn candidates() -> Vec<Candidate> {
     let mut candidates = Vec::new();
-    for (dtype, scattered) in [(Dtype::F32, [64, 64, 96]), (Dtype::F64, [40, 40, 64])] {
+    for (dtype, scattered) in [(Dtype::F32, [48, 80, 96]), (Dtype::F64, [32, 48, 64])] {
         let mut add = |level, (m, n, k)| {
             let point = Point::Gemm(GemmPoint { dtype, batch: 1, m, n, k });
             candidates.push(Candidate { point, cache: CacheState::Hot, level });
         };
         LIMITS.into_iter().for_each(|shape| add(0, shape));
-        for (n, k) in FIRST_SITES {
-            [1, 8, 64, 256, 1024].into_iter().for_each(|m| add(0, (m, n, k)));
+        for (site, (n, k)) in SITES.into_iter().enumerate() {
+            let level = u8::from(site >= FIRST_SITES);
+            [1, 8, 64, 256, 1024].into_iter().for_each(|m| add(level, (m, n, k)));
             [2, 4, 16, 32, 128, 512, 2048].into_iter().for_each(|m| add(1, (m, n, k)));
             [3, 6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072]
                 .into_iter()

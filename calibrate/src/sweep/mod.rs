@@ -131,10 +131,10 @@ impl Sweep<'_, '_> {
                 passed_over = true;
                 continue;
             }
+            self.watcher.left = self.left(&todo[position..]);
             if measured % sentinel::EVERY == 0 {
                 self.read_sentinel(sentinel)?;
             }
-            self.watcher.left = self.left(&todo[position..]);
             if !self.one(index)? {
                 return Ok(End::Interrupted);
             }
