@@ -52,12 +52,16 @@ impl Table {
         damaged: impl Fn(String) -> E,
         mut each: impl FnMut(usize, &[Cell<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let rows = self.file.get_row_iter(None).map_err(|error| damaged(problem(error)))?;
-        for (index, row) in rows.enumerate() {
-            let row = row.map_err(|error| damaged(problem(error)))?;
-            let cells: Vec<Cell<'_>> =
-                row.get_column_iter().map(|(_, field)| cell(field)).collect();
-            each(index + 1, &cells)?;
+        let mut rows =
+            guarded(|| self.file.get_row_iter(None).map_err(problem)).map_err(&damaged)?;
+        let mut number = 0;
+        while let Some(row) =
+            guarded(|| rows.next().transpose().map_err(problem)).map_err(&damaged)?
+        {
+            number += 1;
+            let fields = row.get_column_iter();
+            let cells: Vec<Cell<'_>> = fields.map(|(_, field)| cell(field)).collect();
+            each(number, &cells)?;
         }
         Ok(())
     }
