@@ -136,8 +136,13 @@ fn man_page(command: &clap::Command) -> Result<Vec<u8>, Box<dyn Error>> {
         man.render_description_section(&mut section)?;
         man.render_options_section(&mut section)?;
         let section = String::from_utf8(section)?;
-        let section = section.replace(".SH DESCRIPTION\n", "").replace(".SH OPTIONS", ".SS Options");
-        page.extend_from_slice(format!(".SH \"{title}\"\n{section}").as_bytes());
+        // Without the preamble, which the page has already.
+        let preamble = |line: &&str| !line.starts_with(".ie ") && !line.starts_with(".el ");
+        let lines: Vec<&str> = section.lines().filter(preamble).collect();
+        let section = lines.join("\n");
+        let section =
+            section.replace(".SH DESCRIPTION\n", "").replace(".SH OPTIONS", ".SS Options");
+        page.extend_from_slice(format!(".SH \"{title}\"\n{section}\n").as_bytes());
     }
     Ok(page)
 }

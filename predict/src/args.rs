@@ -49,14 +49,19 @@ pub enum Command {
     /// Time of a copy between or within memories
     Copy(CopyArguments),
     /// Time of an all-reduce
+    #[command(alias = "all_reduce")]
     AllReduce(CollectiveArguments),
     /// Time of an all-gather
+    #[command(alias = "all_gather")]
     AllGather(CollectiveArguments),
     /// Time of a reduce-scatter
+    #[command(alias = "reduce_scatter")]
     ReduceScatter(CollectiveArguments),
     /// Time of an all-to-all
+    #[command(alias = "all_to_all")]
     AllToAll(CollectiveArguments),
     /// Time of an all-to-all with unequal parts
+    #[command(alias = "all_to_all_v")]
     AllToAllV(CollectiveArguments),
     /// Time of a broadcast
     Broadcast(CollectiveArguments),
@@ -67,6 +72,7 @@ pub enum Command {
     /// Time of a scatter from one rank
     Scatter(CollectiveArguments),
     /// Time of each rank sending to its neighbour
+    #[command(alias = "send_recv")]
     SendRecv(CollectiveArguments),
     /// Time of an op that a data set measured over parameters of its own
     Custom(CustomArguments),
@@ -96,7 +102,7 @@ pub enum Command {
     #[command(hide = true)]
     Softmax(MatrixArguments),
     /// Layer normalisation of each row
-    #[command(hide = true)]
+    #[command(hide = true, alias = "layer_norm")]
     LayerNorm(MatrixArguments),
     /// b[j,i] = a[i,j]
     #[command(hide = true)]

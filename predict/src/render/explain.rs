@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
+use kernelgauge_data::units::four_digits;
 use kernelgauge_data::{Point, fields};
 use kernelgauge_model::{Basis, ExplainedTerm, Explanation, RegionError};
 use serde_json::{Map, Value, json};
-
-use kernelgauge_data::units::four_digits;
 
 /// Width of the label column.
 const LABEL: usize = 10;
@@ -20,6 +19,9 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         nearest.map(|(point, time)| format!("{} {time} measured", parameters(point))).collect();
     let terms: Vec<String> = explanation.terms.iter().map(term).collect();
     labelled(out, "basis", &[basis(explanation)])?;
+    if explanation.correction != 1.0 {
+        labelled(out, "learned", &[explanation.correction_kind.clone()])?;
+    }
     labelled(out, "terms", &terms)?;
     labelled(out, "domain", &[explanation.domain.clone()])?;
     labelled(out, "nearest", &nearest)?;
@@ -69,17 +71,17 @@ pub fn json(explanation: &Explanation) -> Value {
     })
 }
 
-/// `hybrid: analytical 170.2 µs x correction 0.981 (120 trees)`
+/// `hybrid: analytical 170.2 µs x correction 0.981`
 fn basis(explanation: &Explanation) -> String {
     let name = explanation.prediction.basis.name();
-    let Explanation { analytical, correction, neighbours, correction_kind, .. } = explanation;
+    let Explanation { analytical, correction, neighbours, .. } = explanation;
     let lead = match explanation.prediction.basis {
         Basis::Measured => format!("{name}; without it: "),
         _ => format!("{name}: "),
     };
     let mut text = format!("{lead}analytical {analytical}");
     if *correction != 1.0 {
-        text += &format!(" x correction {} ({correction_kind})", four_digits(*correction));
+        text += &format!(" x correction {}", four_digits(*correction));
     }
     if *neighbours != 1.0 {
         text += &format!(" x measured neighbours {}", four_digits(*neighbours));

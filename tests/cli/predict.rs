@@ -1,0 +1,148 @@
+//! Single questions to `predict`.
+
+use serde_json::Value;
+
+use crate::command::{Said, masked, predict};
+use crate::made_up_machine::{NAME, model_file};
+
+const SYNTHETIC: &str =
+    "warning: synthetic-8x was fitted to synthetic data; its times mean nothing\n";
+
+fn ask(question: &str, machine: &str) -> Said {
+    let words = question.split_whitespace().chain(["--machine", machine]);
+    predict(&words.collect::<Vec<_>>())
+}
+
+#[test]
+fn an_answer_looks_as_documented_in_every_format() {
+    let model = model_file("formats").display().to_string();
+
+    let said = ask("gemm -m 256 -n 4096 -k 4096 --dtype bf16", &model);
+    assert_eq!((said.code, said.stderr.as_str()), (0, SYNTHETIC));
+    assert_eq!(
+        masked(&said.stdout),
+        "~ µs   (~ %: ~ .. ~ µs)   ~ TFLOP/s\nmeasured point of synthetic-8x (madeup ~)\n"
+    );
+
+    // 3 µs + 2 * 256 * 4096 * 4096 / 100 TFLOP/s.
+    let said = ask("gemm -m 256 -n 4096 -k 4096 --dtype bf16 --format json", &model);
+    let json: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["time_us"], 88.899);
+    assert!(json["low_us"].as_f64() < json["time_us"].as_f64());
+    assert!(json["high_us"].as_f64() > json["time_us"].as_f64());
+    for (name, value) in [
+        ("family", "gemm"),
+        ("dtype", "bf16"),
+        ("domain", "inside"),
+        ("basis", "measured"),
+        ("machine", NAME),
+    ] {
+        assert_eq!(json[name], value);
+    }
+    assert_eq!((&json["m"], &json["batch"]), (&256.into(), &1.into()));
+
+    let said = ask("all-reduce --bytes 1MiB --ranks 8 --format csv", &model);
+    assert_eq!(
+        masked(&said.stdout),
+        "family,collective,dtype,ranks,nodes,links,bytes,time_us,low_us,high_us,domain,basis,\
+         machine,algbw_gb_s,busbw_gb_s\n\
+         collective,all_reduce,f16,~,~,nvswitch,~,~,~,~,inside,measured,synthetic-8x,~,~\n"
+    );
+}
+
+#[test]
+fn names_and_dtypes_are_understood_generously() {
+    let model = model_file("names").display().to_string();
+    let long = ask("memory softmax --rows 64 --columns 1024 --dtype float32", &model);
+    let short = ask("softmax --rows 64 --columns 1024", &model);
+    assert_eq!(long, short);
+    assert_eq!(masked(&short.stdout).lines().next(), Some("~ µs   (~ %: ~ .. ~ µs)   ~ GB/s"));
+
+    let half = ask("all-reduce --bytes 1MiB --ranks 8", &model);
+    let brain = ask("all_reduce --bytes 1048576 --ranks 8 --dtype bf16", &model);
+    assert_eq!(half.stdout, brain.stdout);
+    assert_eq!(
+        brain.stderr,
+        "note: all-reduce was not measured in bf16; f16 answers for it at the same bytes\n"
+            .to_owned()
+            + SYNTHETIC
+    );
+
+    let folder = model.trim_end_matches("model.json");
+    assert_eq!(ask("all-reduce --bytes 1MiB --ranks 8", folder), half);
+
+    let explained = ask("gemm -m 300 -n 4096 -k 4096 --dtype bf16 --explain", &model);
+    assert!(explained.stdout.lines().all(|line| line.chars().count() <= 100));
+    for label in ["basis     ", "terms     ", "domain    ", "nearest   "] {
+        assert!(explained.stdout.contains(&format!("\n{label}")), "{}", explained.stdout);
+    }
+}
+
+#[test]
+fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
+    let model = model_file("refusals").display().to_string();
+    for (question, expected) in [
+        (
+            "gemm -m 8 -n 8 -k 8 --dtype bf61",
+            "error: unknown dtype `bf61` for gemm\n\
+             hint: did you mean `bf16`? synthetic-8x has f32, bf16\n",
+        ),
+        (
+            "gemm -m 8 -n 1024 -k 1024 --dtype fp8",
+            "error: synthetic-8x has no gemm in fp8\nhint: synthetic-8x has f32, bf16\n",
+        ),
+        (
+            "gemm -m 8 -n 1024 -k 1024",
+            "error: which dtype? synthetic-8x has gemm in f32, bf16\nhint: add --dtype f32\n",
+        ),
+        ("gemm -m 0 -n 8 -k 8 --dtype f32", "error: `m` is 0; it must be at least 1\n"),
+        (
+            "gemm -m 18446744073709551615 -n 18446744073709551615 -k 9 --dtype f32",
+            "error: batch * m * k in bytes exceeds 2^63\n",
+        ),
+        (
+            "all-reduce --bytes 4GiB --ranks 8",
+            "error: 4 GiB is 128 times the largest all-reduce synthetic-8x was measured at (32 MiB)\n\
+             hint: --extrapolate answers from the analytical term, with its wider interval\n",
+        ),
+        (
+            "all-reduce --bytes -4 --ranks 8",
+            "error: --bytes: `-4` is not a size in bytes\n\
+             hint: sizes look like 65536, 64KiB (1024 each) or 64KB (1000 each)\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 1",
+            "error: a collective needs at least 2 ranks, not 1\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 8 --dtype int8",
+            "error: synthetic-8x has no all-reduce in int8\nhint: synthetic-8x has f16\n",
+        ),
+        (
+            "broadcast --bytes 1KiB --ranks 8",
+            "error: synthetic-8x has no broadcast\nhint: it has all_reduce\n",
+        ),
+        (
+            "memory softmacs --elements 8",
+            "error: unknown memory op `softmacs`\nhint: did you mean `softmax`? known: add, scale, \
+             relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat, fill\n",
+        ),
+        (
+            "custom my_kernel --set batch",
+            "error: --set is `batch`, not a name, `=` and a whole number\n\
+             hint: like this: --set batch=64\n",
+        ),
+        (
+            "copy --direction h2d --bytes 1MiB",
+            "error: synthetic-8x has no copy measurements\nhint: it has gemm, memory, collective\n",
+        ),
+    ] {
+        let said = ask(question, &model);
+        let refused = Said { code: 2, stdout: String::new(), stderr: expected.to_owned() };
+        assert_eq!(said, refused, "{question}");
+    }
+    let extrapolated = ask("all-reduce --bytes 4GiB --ranks 8 --extrapolate", &model);
+    assert_eq!(extrapolated.code, 0);
+    assert!(extrapolated.stdout.contains("outside the measured domain"));
+}

@@ -1,0 +1,118 @@
+//! Questions in files.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::command::{Said, predict, predict_reading};
+use crate::made_up_machine::{folder, model_file};
+
+#[test]
+fn every_row_is_answered_in_order_or_says_why_not() {
+    let model = model_file("batch").display().to_string();
+    let csv = "\u{feff}# shapes of one layer\r\n\
+               layer,op,dtype,m,n,k,ranks,bytes\r\n\
+               \"a, b\",gemm,bf16,256,4096,4096,,\r\n\
+               c,all-reduce,f16,,,,8,1048576\r\n\
+               \r\n\
+               d,gemm,bf16,-1,4096,4096,,\r\n\
+               e,gem,bf16,1,4096,4096,,\r\n\
+               f,gemm,bf16\r\n\
+               g,all_reduce,bf16,,,,2,1024";
+    let said = predict_reading(&["batch", "-", "--machine", &model], csv);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let times = ["88.899", "6.67", "", "", "", "3.002"];
+    assert_eq!(lines.len(), 1 + times.len(), "{}", said.stdout);
+    assert_eq!(
+        lines[0],
+        "layer,op,dtype,m,n,k,ranks,bytes,time_us,low_us,high_us,domain,basis,machine,error"
+    );
+    assert!(lines[1].starts_with("\"a, b\",gemm,bf16,256,4096,4096,,,88.899,"), "{}", lines[1]);
+    assert!(lines[1].ends_with(",inside,measured,synthetic-8x,"), "{}", lines[1]);
+    for (line, time) in lines[1..].iter().zip(times) {
+        let from_end = line.rsplit(',').nth(6).unwrap_or_default();
+        assert!(time.is_empty() || from_end == time, "{line}");
+    }
+    assert!(lines[3].ends_with(",,,,,,,\"m is `-1`, not a whole number\""), "{}", lines[3]);
+    assert_eq!(said.code, 1);
+    assert_eq!(
+        said.stderr,
+        "error: standard input:6: m is `-1`, not a whole number\n\
+         error: standard input:7: unknown op `gem`\n\
+         hint: did you mean `gemm`? known: gemm, embedding, memory, copy, collective, attention, \
+         custom, add, scale, relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat, \
+         fill, all_reduce, all_gather, reduce_scatter, all_to_all, all_to_all_v, broadcast, \
+         reduce, gather, scatter, send_recv\n\
+         error: standard input:8: 3 cells, but 8 columns\n\
+         note: all-reduce was not measured in bf16; f16 answers for it at the same bytes (1 rows)\n\
+         warning: synthetic-8x was fitted to synthetic data; its times mean nothing\n\
+         error: 3 of 6 rows have no answer\n"
+    );
+
+    let json = "{\"m\": 256, \"n\": 4096, \"k\": 4096, \"dtype\": \"bf16\", \"time_us\": 1}\n\
+                [1]\n\
+                {\"op\":\"gemm\",\"m\":1}\n";
+    let said = predict_reading(&["batch", "-", "--machine", &model], json);
+    let rows: Vec<Value> =
+        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((said.code, rows.len()), (1, 3));
+    assert_eq!((&rows[0]["time_us"], &rows[0]["given_time_us"]), (&88.899.into(), &1.into()));
+    assert_eq!((&rows[0]["error"], &rows[1]["input"]), (&Value::Null, &"[1]".into()));
+    assert_eq!(
+        (&rows[2]["error"], &rows[2]["time_us"]),
+        (&"`dtype` is missing".into(), &Value::Null)
+    );
+    assert_eq!(rows[2]["m"], 1);
+}
+
+#[test]
+fn rows_may_name_their_machine() {
+    let model = model_file("row_machines").display().to_string();
+    let csv = format!("dtype,m,n,k,machine\nbf16,256,4096,4096,{model}\nbf16,1,1,1,nowhere\n");
+    let said = predict_reading(&["batch", "-"], &csv);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert!(lines[0].starts_with("dtype,m,n,k,given_machine,time_us,"), "{}", lines[0]);
+    assert!(lines[1].contains(",88.899,") && lines[1].ends_with(",synthetic-8x,"), "{}", lines[1]);
+    assert!(lines[2].ends_with(",no such machine or file: `nowhere`"), "{}", lines[2]);
+    assert_eq!(said.code, 1);
+}
+
+#[test]
+fn an_input_that_is_no_batch_is_refused() {
+    let folder = folder("no_batches");
+    for (name, content, expected) in [
+        ("empty.csv", &b""[..], "is empty\nhint: "),
+        ("blank.csv", b"\n \n", "is empty\nhint: "),
+        ("semicolons.csv", b"m;n;k\n1;2;3\n", "columns are separated by `;`\nhint: use ','"),
+        ("twice.csv", b"m,n,m\n1,2,3\n", "column `m` is there twice\nhint: "),
+        ("array.json", b"[{\"m\":1}]\n", "is a JSON array, not one object a line\nhint: `jq"),
+        (
+            "pointer.csv",
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "hint: run `git lfs pull`",
+        ),
+        ("packed.csv.gz", b"\x1f\x8b\x08\x00", "is not text\nhint: "),
+    ] {
+        let path = folder.join(name);
+        fs::write(&path, content).unwrap();
+        let said = predict(&["batch", path.to_str().unwrap()]);
+        assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{name}");
+        assert!(said.stderr.contains(name) && said.stderr.contains(expected), "{}", said.stderr);
+    }
+    let missing = predict(&["batch", "no/such/file.csv"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.starts_with("error: cannot read no/such/file.csv: No such file"));
+    let folder = predict(&["batch", folder.to_str().unwrap()]);
+    assert!(folder.stderr.contains("is a folder"), "{}", folder.stderr);
+    let op = predict(&["batch", "-", "--op", "gem"]);
+    assert!(op.stderr.starts_with("error: --op: unknown op `gem`\nhint: did you mean `gemm`?"));
+}
+
+#[test]
+fn a_header_alone_is_a_batch_of_nothing() {
+    let said = predict_reading(&["batch", "-"], "dtype,m,n,k\n");
+    let header = "dtype,m,n,k,time_us,low_us,high_us,domain,basis,machine,error\n";
+    assert_eq!(said, Said { code: 0, stdout: header.to_owned(), stderr: String::new() });
+    let said = predict_reading(&["batch", "-"], "dtype,bacth,m,n,k\n");
+    assert_eq!(said.stderr, "warning: column `bacth` is passed through; did you mean `batch`?\n");
+}
