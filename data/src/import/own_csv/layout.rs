@@ -51,6 +51,10 @@ impl Layout {
     ) -> Result<Layout, ImportError> {
         let mut columns = Columns::of(table);
         let mut roles = Roles::find(&mut columns, table, path)?;
+        if roles.time.assumed {
+            let name = &table.header()[roles.time.index];
+            summary.note(format!("`{name}` states no unit; taken as µs, as rccl-tests writes it"));
+        }
         let search = Search { table, path, options, columns: &columns };
         let family = search.family(summary)?;
         let mut fields = Vec::new();

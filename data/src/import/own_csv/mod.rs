@@ -24,8 +24,9 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::family::Family;
 use crate::fields::{FieldError, microseconds, read_about, read_point};
+use crate::import::nccl_tests::IN_PLACE;
 use crate::import::{ImportError, ImportOptions, ImportSummary, Imported, cascade, repeats};
-use crate::measurement::Record;
+use crate::measurement::{Flag, Record};
 use crate::point::Point;
 use crate::table::{Row, Table, TableError};
 use crate::units::Nanos;
@@ -208,16 +209,25 @@ impl Reader<'_> {
         };
         let roles = &self.layout.roles;
         let samples = whole_number(self.cell(row, roles.samples));
-        read_about(point, &|name| match name {
+        let in_place = matches!(self.cell(row, roles.in_place), "1" | "true");
+        let kernel = match self.cell(row, roles.kernel) {
+            "" if in_place => IN_PLACE,
+            kernel => kernel,
+        };
+        let mut record = read_about(point, &|name| match name {
             "time_us" => Some(&time),
             "status" => Some(status),
             "reason" => Some(&reason),
             "samples" => Some(samples),
             "input" => Some(self.cell(row, roles.input)),
-            "kernel" => Some(self.cell(row, roles.kernel)),
+            "kernel" => Some(kernel),
             _ if name.starts_with("time_") && !self.layout.has_spread => None,
             _ => self.table.column(name).map(|column| row.cells[column].as_ref()),
-        })
+        })?;
+        if self.cell(row, roles.wrong).parse::<f64>().is_ok_and(|wrong| wrong > 0.0) {
+            record.flags.insert(Flag::FailedCheck);
+        }
+        Ok(record)
     }
 
     /// A decimal comma concerns the whole table; anything else its row.

@@ -87,6 +87,10 @@ pub(super) enum Rate {
 /// `tflops`. The name is taken as written, because `b` is a bit and `B` a byte.
 pub(super) fn rate(name: &str) -> Option<Rate> {
     let trimmed = name.trim().trim_end_matches([')', ']']);
+    // nccl-tests and rccl-tests count these two in decimal GB/s and do not say so in CSV.
+    if let lower @ ("algbw" | "busbw") = trimmed.to_lowercase().as_str() {
+        return Some(Rate::Bytes { unit: 1e9, bus: lower == "busbw" });
+    }
     let start = trimmed.rfind([' ', '_', '(', '[', '-']).map_or(0, |at| at + 1);
     // `MB_s` and `tflop_s` carry the unit in their last two words.
     let start = match &trimmed[start..] {
@@ -184,6 +188,7 @@ mod tests {
         assert_eq!(rate("bw_MB_s"), bytes(1e6));
         assert_eq!(rate("throughput_Gbps"), bytes(0.125e9));
         assert_eq!(rate("busbw_GB/s"), Some(Rate::Bytes { unit: 1e9, bus: true }));
+        assert_eq!(rate("busBw"), Some(Rate::Bytes { unit: 1e9, bus: true }));
         assert_eq!(rate("TFLOPS"), Some(Rate::Flops { unit: 1e12 }));
         assert_eq!(rate("tflop_s"), Some(Rate::Flops { unit: 1e12 }));
         for other in ["time_s", "steps", "maps", "s", "m", "", "batch"] {

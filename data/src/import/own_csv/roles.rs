@@ -3,8 +3,11 @@
 
 use std::path::Path;
 
+use crate::family::Family;
 use crate::import::ImportError;
+use crate::import::own_csv::aliases;
 use crate::import::own_csv::names::{self, Rate, Statistic};
+use crate::point::Collective;
 use crate::table::Table;
 
 /// The columns of a table by normalised name, and which of them are spoken for.
@@ -56,6 +59,8 @@ pub(super) struct TimeColumn {
     pub index: usize,
     /// Nanoseconds in its unit.
     pub nanos: f64,
+    /// Whether the unit is assumed rather than stated.
+    pub assumed: bool,
 }
 
 /// A column that follows from the point and its time, and is checked against them.
@@ -76,6 +81,10 @@ pub(super) struct Roles {
     pub reason: Option<usize>,
     pub input: Option<usize>,
     pub kernel: Option<usize>,
+    /// Whether one buffer served for sending and receiving, as rccl-tests states it.
+    pub in_place: Option<usize>,
+    /// Wrong results found by the source's own check.
+    pub wrong: Option<usize>,
 }
 
 impl Roles {
@@ -116,6 +125,8 @@ impl Roles {
                 "contents",
             ]),
             kernel: columns.take(&["kernel", "kernel_source", "backend", "algorithm", "algo"]),
+            in_place: columns.take(&["inplace", "in_place"]),
+            wrong: columns.take(&["#wrong", "wrong"]),
         })
     }
 }
@@ -132,7 +143,7 @@ fn time_column(
         Err(ImportError::refused(path, table.header_line(), reason, hint))
     };
     if let Some(index) = columns.find(&["time_us"]) {
-        return Ok(TimeColumn { index, nanos: 1e3 });
+        return Ok(TimeColumn { index, nanos: 1e3, assumed: false });
     }
     let mut found: Vec<(Statistic, usize, f64)> = Vec::new();
     let mut without_unit = None;
@@ -157,7 +168,12 @@ fn time_column(
                 format!("remove one of them, or name the one to use `time_us`, say `{a}`"),
             )
         }
-        ([(_, index, nanos), ..], _) => Ok(TimeColumn { index: *index, nanos: *nanos }),
+        ([(_, index, nanos), ..], _) => {
+            Ok(TimeColumn { index: *index, nanos: *nanos, assumed: false })
+        }
+        ([], Some(index)) if is_collective_table(columns, table) => {
+            Ok(TimeColumn { index, nanos: 1e3, assumed: true })
+        }
         ([], Some(index)) => {
             let name = &header[index];
             refuse(
@@ -169,5 +185,20 @@ fn time_column(
             "no column holds a time".to_owned(),
             "name it with its unit: `time_us`, `latency_ms`, `gpu_time_s`".to_owned(),
         ),
+    }
+}
+
+/// Whether a table has the columns of rccl-tests' CSV output, whose `time` is in microseconds.
+fn is_collective_table(columns: &Columns, table: &Table<'_>) -> bool {
+    let find = |field| {
+        let names = aliases::of(Family::Collective).iter().find(|(name, _)| *name == field)?;
+        columns.find(names.1)
+    };
+    let first = table.rows().flatten().next();
+    match (find("collective"), find("bytes"), first) {
+        (Some(column), Some(_), Some(row)) => row.cells[column].parse::<Collective>().is_ok(),
+        // No row can be read; the first one will say why.
+        (Some(_), Some(_), None) => true,
+        _ => false,
     }
 }

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::dtype::Dtype;
 use crate::family::Family;
 use crate::import::{ImportError, ImportOptions, Imported};
-use crate::measurement::{Failure, Outcome, SkipReason};
+use crate::measurement::{Failure, Flag, Outcome, SkipReason};
 use crate::point::Point;
 use crate::units::Nanos;
 
@@ -155,6 +155,26 @@ fn one_kind_of_input_is_chosen_by_name() {
     assert_eq!(imported.records[0].conditions.input.name(), "normal");
     assert_eq!(imported.summary.dropped_rows(), 1);
     assert!(import_with(text, &options("ones")).is_err());
+}
+
+#[test]
+fn tables_of_rccl_tests_count_in_microseconds_and_say_so() {
+    // The layouts with and without MPI; in the first, blanks after the commas.
+    let old = "name, gpus, size, type, redop, inPlace, time, algBw, busBw, #wrong\n\
+               \"AllReduce\", 4, 1048576, \"float\", \"sum\", 0, 30.0, 34.95, 52.43, \"0\"\n\
+               \"AllReduce\", 4, 1048576, \"float\", \"sum\", 1, 31.0, 33.82, 50.74, \"7\"\n";
+    let imported = import(old).unwrap();
+    assert_eq!(imported.records[0].time(), Some(Nanos::new(30_000)));
+    assert_eq!(imported.records[1].conditions.kernel, "in_place");
+    assert!(imported.records[1].flags.contains(Flag::FailedCheck));
+    assert!(imported.records[0].flags.is_empty());
+    assert!(imported.summary.notes.iter().any(|note| note.contains("taken as µs")));
+    let mpi = "numCycle,collective,nodes,ranks,ranksPerNode,gpusPerRank,size,type,redop,inplace,\
+               time,algbw,busbw,#wrong\n0,\"AllReduce\",1,8,8,1,1048576,\"float\",\"sum\",0,55.66,\
+               18.84,32.97,\"0\"\n";
+    assert_eq!(first_point(mpi), "collective all_reduce/f32 ranks=8 nodes=1 bytes=1048576");
+    let shifted = mpi.replacen("nodes,", "", 1);
+    assert!(refusal(&shifted).contains("14 cells, but the header has 13"));
 }
 
 #[test]
