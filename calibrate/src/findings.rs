@@ -1,23 +1,34 @@
 //! Warnings about what the quality gate and the sweep found, one per flag.
 
+use kernelgauge_data::quality::Finding;
 use kernelgauge_data::{Flag, Record};
 
 use crate::commands::Surroundings;
 
-/// Says for every flag how many records have it, the first of them, and what it means.
-pub fn warn(records: &[Record], around: &mut Surroundings<'_>) {
+/// Says for every flag how many records have it, the first of them, and what it means. `found`
+/// holds the numbers behind the flags of the quality gate.
+pub fn warn(records: &[Record], found: &[Finding], around: &mut Surroundings<'_>) {
     for flag in Flag::ALL {
-        let flagged: Vec<&Record> =
-            records.iter().filter(|record| record.flags.contains(flag)).collect();
+        let flagged: Vec<usize> =
+            (0..records.len()).filter(|index| records[*index].flags.contains(flag)).collect();
         let Some(first) = flagged.first() else { continue };
-        around.warn(&line(flag, first, flagged.len(), records.len()), Some(meaning(flag)));
+        let (count, total, name) = (flagged.len(), records.len(), flag.name());
+        let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+        let example = detail(records, found, *first, flag);
+        around.warn(
+            &format!("{count} of {total} points flagged `{name}`\n  {example}{more}"),
+            Some(meaning(flag)),
+        );
     }
 }
 
-/// `14 of 1840 points throttled: gemm bf16 ... and 13 more`
-fn line(flag: Flag, first: &Record, count: usize, total: usize) -> String {
-    let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-    format!("{count} of {total} points flagged `{}`: {}{more}", flag.name(), first.point)
+/// The point at `index` and the numbers behind its flag, where the gate found it.
+pub fn detail(records: &[Record], found: &[Finding], index: usize, flag: Flag) -> String {
+    let numbers = found.iter().find(|finding| finding.record == index && finding.flag == flag);
+    match numbers {
+        Some(finding) => finding.detail.clone(),
+        None => records[index].point.to_string(),
+    }
 }
 
 /// What a flag means for the model, and what can be done about it.
@@ -72,11 +83,11 @@ mod tests {
             build: &BuildInfo::plain(),
             began: std::time::Instant::now(),
         };
-        warn(&[record(1, false), record(2, true), record(3, true)], &mut around);
+        warn(&[record(1, false), record(2, true), record(3, true)], &[], &mut around);
         let text = String::from_utf8(stderr).unwrap();
         assert!(text.starts_with(
-            "warning: 2 of 3 points flagged `drift`: copy h2h/pageable bytes=2 and 1 more\nhint: "
+            "warning: 2 of 3 points flagged `drift`\n  copy h2h/pageable bytes=2 and 1 more\nhint: "
         ));
-        assert_eq!(text.lines().count(), 2);
+        assert_eq!(text.lines().count(), 3);
     }
 }

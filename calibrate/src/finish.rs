@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kernelgauge_data::{DataSet, Diagnostic as _, ExitStatus, whole_file};
+use kernelgauge_data::{DataSet, Diagnostic as _, ExitStatus, quality, whole_file};
 use kernelgauge_model::{FitOptions, Model};
 use serde::Serialize;
 
@@ -40,12 +40,14 @@ pub struct Target<'a> {
 /// # Errors
 /// What cannot be written.
 pub fn run(
-    data: DataSet,
+    mut data: DataSet,
     target: &Target<'_>,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
+    let machine = data.manifest.machine.clone();
+    let found = quality::gate(&mut data.records, &machine);
     data.write(&target.folder.join(SAMPLES))?;
-    findings::warn(&data.records, around);
+    findings::warn(&data.records, &found, around);
     let model = match Model::fit(&data, &FitOptions { seed: target.seed }) {
         Ok(model) => Some(model),
         Err(error) => {
@@ -61,7 +63,7 @@ pub fn run(
     }
     let errors = model.as_ref().map(Model::errors).transpose()?.unwrap_or_default();
     let summary = Summary::new(&data, &errors, model.as_ref());
-    write(&target.folder.join(REPORT), &report::markdown(&data, &summary, &errors))?;
+    write(&target.folder.join(REPORT), &report::markdown(&data, &found, &summary, &errors))?;
     wrote.insert(wrote.len() - 1, REPORT.to_owned());
     show(&summary, &wrote, target, around)?;
     Ok(if model.is_some() { ExitStatus::Success } else { ExitStatus::Findings })

@@ -1,9 +1,11 @@
 //! `report.md`: everything a reader needs to judge a calibration.
 
+use kernelgauge_data::quality::Finding;
 use kernelgauge_data::{DataSet, Outcome, Record};
 use kernelgauge_model::VariantError;
 
 use crate::columns::Columns;
+use crate::findings;
 use crate::plan::show::machine_line;
 use crate::summary::{Summary, errors, inside, percent};
 
@@ -11,7 +13,12 @@ use crate::summary::{Summary, errors, inside, percent};
 const LISTED: usize = 40;
 
 /// The report.
-pub fn markdown(data: &DataSet, summary: &Summary, variants: &[VariantError]) -> String {
+pub fn markdown(
+    data: &DataSet,
+    found: &[Finding],
+    summary: &Summary,
+    variants: &[VariantError],
+) -> String {
     let sections = [
         format!("# Calibration of {}\n", summary.machine),
         format!("{}\n", machine_line(&data.manifest.machine)),
@@ -20,13 +27,13 @@ pub fn markdown(data: &DataSet, summary: &Summary, variants: &[VariantError]) ->
          else single points. The row of a family averages its variants, weighted by points.\n"
             .to_owned(),
         of_variants(variants),
-        flagged(&data.records),
+        flagged(&data.records, found),
         without_time(&data.records),
         run(data),
     ];
-    let mut text = sections.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>();
-    text.retain(|part| !part.trim().is_empty());
-    text.join("\n")
+    let present: Vec<&str> =
+        sections.iter().map(String::as_str).filter(|section| !section.is_empty()).collect();
+    present.join("\n")
 }
 
 fn of_variants(variants: &[VariantError]) -> String {
@@ -60,15 +67,14 @@ fn of_variants(variants: &[VariantError]) -> String {
     format!("## Variants\n\n{}", columns.markdown())
 }
 
-fn flagged(records: &[Record]) -> String {
-    let flagged = records.iter().filter(|record| !record.flags.is_empty());
-    let lines: Vec<String> = flagged
-        .map(|record| {
-            let names: Vec<&str> = record.flags.iter().map(|flag| flag.name()).collect();
-            let time = record.time().map_or("no time".to_owned(), |time| time.to_string());
-            format!("{} {}: {time}, {}", record.point, cache(record), names.join(", "))
-        })
-        .collect();
+fn flagged(records: &[Record], found: &[Finding]) -> String {
+    let mut lines = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        for flag in record.flags.iter() {
+            let detail = findings::detail(records, found, index, flag);
+            lines.push(format!("`{}` {detail}", flag.name()));
+        }
+    }
     list("## Flagged points", &lines)
 }
 

@@ -8,12 +8,13 @@ use std::path::Path;
 use kernelgauge_data::dataset::{self, MANIFEST};
 use kernelgauge_data::import::{self, ImportOptions, ImportSummary, MachineFacts};
 use kernelgauge_data::{
-    DataSet, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, Record,
+    DataSet, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, Record, quality,
 };
 
 use super::Surroundings;
 use crate::args::ImportArguments;
 use crate::error::{CommandError, UsageError, print};
+use crate::findings;
 use crate::finish::data_folder;
 use crate::merge;
 
@@ -44,9 +45,11 @@ pub fn run(
         let merged = merge::into(&mut set.records, imported.records);
         text.push_str(&merged.text());
     }
-    let Some(data) = data else { return Ok(ExitStatus::Success) };
+    let Some(mut data) = data else { return Ok(ExitStatus::Success) };
+    let machine = data.manifest.machine.clone();
+    let found = quality::gate(&mut data.records, &machine);
     data.write(&folder)?;
-    crate::findings::warn(&data.records, around);
+    findings::warn(&data.records, &found, around);
     print(around.stdout, &text)?;
     around.say(&format!("wrote {} ({} records)", folder.display(), data.records.len()));
     Ok(ExitStatus::Success)
