@@ -1,5 +1,5 @@
 //! Prints what rate the host device reaches at a few points: `cargo run --release -p
-//! kernelgauge-cuda --example host_rates [threads]`.
+//! kernelgauge-cuda --example host_rates [threads [words of the point]]`.
 //!
 //! Each point is verified first, then timed for a quarter of a second; the best of the samples
 //! is shown, as this asks what the kernels can do, not what they usually do.
@@ -27,7 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let timer = device.timer();
     writeln!(out, "timer                    {} apart, {} a pair", timer.resolution, timer.cost)?;
+    let words = std::env::args().nth(2).unwrap_or_default();
     for (point, cache) in points() {
+        if !point.to_string().contains(&words) {
+            continue;
+        }
         let mut workload =
             device.prepare(&point, cache, 1).map_err(|failure| format!("{point}: {failure}"))?;
         workload.verify().map_err(|failure| format!("{point}: {failure}"))?;

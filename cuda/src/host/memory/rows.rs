@@ -24,16 +24,14 @@ pub fn sum<T: Real>(a: &[T], columns: usize, out: &mut [T], threads: &Threads) {
         return;
     }
     threads.pieces(out, 1, split, |first, out| {
-        let a = &a[first * columns..][..out.len() * columns];
-        for (out, row) in out.iter_mut().zip(a.chunks_exact(columns)) {
-            *out = if columns >= LONG_ROW {
-                sum_long(row, false, threads)
-            } else {
-                threads.vectorise(
-                    #[inline(always)]
-                    || total(row, |x| x),
-                )
-            };
+        let rows = a[first * columns..].chunks_exact(columns).zip(out);
+        if columns >= LONG_ROW {
+            rows.for_each(|(row, out)| *out = sum_long(row, false, threads));
+        } else {
+            threads.vectorise(
+                #[inline(always)]
+                || rows.for_each(|(row, out)| *out = total(row, |x| x)),
+            );
         }
     });
 }
@@ -143,9 +141,9 @@ fn largest<T: Real>(row: &[T]) -> T {
 /// Takes `row` by `step` in [`LANES`] interleaved strands and joins them pairwise by `join`.
 #[inline(always)]
 fn strands<T: Real>(row: &[T], start: T, step: impl Fn(T, T) -> T, join: impl Fn(T, T) -> T) -> T {
-    let chunks = row.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().fold(start, |value, x| step(value, *x));
-    if row.len() < LANES {
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let rest = rest.iter().fold(start, |value, x| step(value, *x));
+    if chunks.is_empty() {
         return rest;
     }
     let mut lanes = [start; LANES];
