@@ -13,7 +13,7 @@ mod embedding;
 pub mod estimate;
 mod gemm;
 mod memory;
-mod order;
+pub mod order;
 mod scatter;
 pub mod show;
 

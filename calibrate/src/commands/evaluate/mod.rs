@@ -1,0 +1,90 @@
+//! `calibrate evaluate`: how good the model of a data set is, on points held out of the fit or
+//! on points measured anew.
+
+mod comparison;
+mod fresh;
+
+use kernelgauge_data::{DataSet, ExitStatus, Family};
+use kernelgauge_model::{FitOptions, Model};
+
+use super::{Surroundings, families};
+use crate::args::{EvaluateArguments, Format};
+use crate::device_list::DeviceList;
+use crate::error::{CommandError, print};
+use crate::finish::{self, MODEL};
+use crate::open;
+use crate::summary::Summary;
+
+/// Runs the command.
+///
+/// # Errors
+/// A folder that is no data set, data that cannot be fitted, a device that cannot be had.
+pub fn run(
+    arguments: &EvaluateArguments,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let data = DataSet::read(&finish::data_folder(&arguments.folder))?;
+    let mut present: Vec<Family> = data.records.iter().map(|r| r.point.family()).collect();
+    present.sort_unstable();
+    present.dedup();
+    let chosen = families(&arguments.ops, &present)?;
+    match arguments.fresh {
+        Some(count) => against_fresh(count as usize, &chosen, &data, arguments, around),
+        None => held_out(&chosen, data, arguments, around),
+    }
+}
+
+fn against_fresh(
+    count: usize,
+    chosen: &[Family],
+    data: &DataSet,
+    arguments: &EvaluateArguments,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let list: DeviceList = arguments.device.parse()?;
+    let threads = arguments.threads.or_else(|| fresh::threads_of(data));
+    let open::Opened { mut device, clock } = open::open(&list, threads, around.began)?;
+    let model = model_of(data, arguments)?;
+    let request = fresh::Request { count, families: chosen, seed: arguments.seed, clock: &clock };
+    let (comparison, interrupted) =
+        fresh::compare(&request, data, &model, device.as_mut(), around)?;
+    let text = match arguments.format {
+        Format::Table => comparison.columns().text(),
+        Format::Markdown => comparison.columns().markdown(),
+        Format::Json => finish::json(&comparison)?,
+    };
+    print(around.stdout, &text)?;
+    if interrupted {
+        around.say(&format!("stopped after {} points", comparison.points.len()));
+        return Ok(ExitStatus::Partial);
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The model beside the data if it was fitted on exactly these data, else a new fit.
+fn model_of(data: &DataSet, arguments: &EvaluateArguments) -> Result<Model, CommandError> {
+    let stored = std::fs::read_to_string(arguments.folder.join(MODEL)).ok();
+    let model = stored.and_then(|text| Model::from_text(&text).ok());
+    match model {
+        Some(model) if model.data_sha256() == data.digest() => Ok(model),
+        _ => Ok(Model::fit(data, &FitOptions { seed: arguments.seed })?),
+    }
+}
+
+fn held_out(
+    chosen: &[Family],
+    mut data: DataSet,
+    arguments: &EvaluateArguments,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    data.records.retain(|record| chosen.contains(&record.point.family()));
+    let model = Model::fit(&data, &FitOptions { seed: arguments.seed })?;
+    let summary = Summary::new(&data, &model.errors()?, Some(&model));
+    let text = match arguments.format {
+        Format::Table => summary.text(),
+        Format::Markdown => summary.markdown(),
+        Format::Json => finish::json(&summary)?,
+    };
+    print(around.stdout, &text)?;
+    Ok(ExitStatus::Success)
+}
