@@ -115,6 +115,8 @@ impl Band {
 pub(crate) struct Residuals {
     /// Gap in octaves and residual of points between measured ones.
     pub known: Vec<(f64, f64)>,
+    /// The same where most of each line was held out, to see larger gaps.
+    pub strided: Vec<(f64, f64)>,
     /// Residuals of points on lines that were held out whole.
     pub unseen: Vec<f64>,
     /// Residuals of points beyond what was left in.
@@ -131,6 +133,7 @@ impl Residuals {
     /// Adds those of another set of held-out points.
     pub(crate) fn extend(&mut self, other: Residuals) {
         self.known.extend(other.known);
+        self.strided.extend(other.strided);
         self.unseen.extend(other.unseen);
         self.near.extend(other.near);
         self.analytical.extend(other.analytical);
@@ -143,7 +146,7 @@ impl Intervals {
     /// Bands of `residuals`. A region without any takes the next wider one's, doubled.
     pub(crate) fn of(residuals: &Residuals) -> Intervals {
         let analytical = Band::of(residuals.analytical.clone()).unwrap_or(Band(-1.0, 1.0));
-        let known = by_gap(&residuals.known);
+        let known = by_gap(residuals.known.iter().chain(&residuals.strided));
         let widest_known = known.iter().map(|(_, band)| *band).reduce(Band::joined);
         let unseen = Band::of(residuals.unseen.clone())
             .or(widest_known.map(|band| band.scaled(2.0)))
@@ -222,8 +225,8 @@ const LEAST_IN_CLASS: usize = 40;
 /// Upper ends of the classes, in octaves.
 const CLASSES: [f64; 5] = [0.3, 0.75, 1.5, 2.5, f64::INFINITY];
 
-fn by_gap(known: &[(f64, f64)]) -> Vec<(f64, Band)> {
-    let mut sorted: Vec<(f64, f64)> = known.iter().copied().filter(|(gap, _)| *gap > 0.0).collect();
+fn by_gap<'a>(known: impl Iterator<Item = &'a (f64, f64)>) -> Vec<(f64, Band)> {
+    let mut sorted: Vec<(f64, f64)> = known.copied().filter(|(gap, _)| *gap > 0.0).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let class = |gap: f64| CLASSES.partition_point(|end| *end < gap);
     let mut groups: Vec<Vec<(f64, f64)>> = Vec::new();

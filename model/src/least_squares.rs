@@ -44,8 +44,9 @@ const SOFT: f64 = 0.05;
 
 /// Minimises the mean robust loss of `residuals(parameters)`, which always has one value per row.
 ///
-/// `starts` overrides the first guess: the best of several is returned. At most `iterations`
-/// Jacobians are taken per start. Deterministic: the sums run in row order.
+/// `starts` are other first guesses: each gets a quarter of the iterations, and the search goes
+/// on from the best. At most `iterations` Jacobians are taken from there. Deterministic: the
+/// sums run in row order.
 pub(crate) fn minimise(
     bounds: &[Bounded],
     starts: &[Vec<f64>],
@@ -53,15 +54,15 @@ pub(crate) fn minimise(
     residuals: impl Fn(&[f64]) -> Vec<f64>,
 ) -> Solution {
     let first: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
-    let mut best: Option<Solution> = None;
+    let mut best = Solution { parameters: first.clone(), loss: f64::INFINITY };
+    let trial = if starts.is_empty() { 0 } else { iterations / 4 };
     for start in std::iter::once(&first).chain(starts) {
-        let start = project(bounds, start.clone());
-        let solution = descend(bounds, start, iterations, &residuals);
-        if best.as_ref().is_none_or(|best| solution.loss < best.loss) {
-            best = Some(solution);
+        let solution = descend(bounds, project(bounds, start.clone()), trial, &residuals);
+        if solution.loss < best.loss {
+            best = solution;
         }
     }
-    best.unwrap_or(Solution { parameters: first, loss: f64::INFINITY })
+    descend(bounds, best.parameters, iterations, &residuals)
 }
 
 fn project(bounds: &[Bounded], mut parameters: Vec<f64>) -> Vec<f64> {

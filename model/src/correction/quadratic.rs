@@ -9,7 +9,7 @@ use kernelgauge_data::point::{MAX_PARAMETERS, Parameters};
 use linfa::DatasetBase;
 use linfa::prelude::*;
 use linfa_elasticnet::ElasticNet;
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, Axis, ShapeBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::math::{Stream, log2, round9};
@@ -27,7 +27,7 @@ pub(crate) struct Quadratic {
 const LINEAR: u8 = u8::MAX;
 
 /// Rows that are enough for at most forty-four coefficients.
-const MOST_ROWS: usize = 3000;
+const MOST_ROWS: usize = 2000;
 
 /// How the regression is fitted.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,8 @@ impl QuadraticParams {
         if columns.is_empty() || rows.len() < 3 * columns.len() {
             return None;
         }
-        let mut records = Array2::<f64>::zeros((rows.len(), columns.len()));
+        // Column after column: coordinate descent runs down columns.
+        let mut records = Array2::<f64>::zeros((rows.len(), columns.len()).f());
         for (mut record, &row) in records.axis_iter_mut(Axis(0)).zip(&rows) {
             let logs = logs_of(&parameters[row]);
             for (slot, &(first, second)) in record.iter_mut().zip(&columns) {
@@ -68,8 +69,8 @@ impl QuadraticParams {
         let net = ElasticNet::params()
             .l1_ratio(self.l1_ratio)
             .penalty(self.penalty)
-            .tolerance(1e-6)
-            .max_iterations(1000)
+            .tolerance(1e-5)
+            .max_iterations(300)
             .fit(&DatasetBase::new(records, picked))
             .ok()?;
         fold_scales(&columns, net.hyperplane(), net.intercept(), &means, &scales)

@@ -4,7 +4,7 @@
 //! whole lines. A richer candidate has to beat a simpler one by 2 %.
 
 use super::folds::{self, Held, SMALL};
-use super::train::{Task, with_candidate};
+use super::train::{Task, train_as};
 use crate::correction::Candidate;
 use crate::held_out::mean_size;
 use crate::math::Stream;
@@ -17,6 +17,9 @@ const ENOUGH_ROWS: usize = 6000;
 
 /// Trees of a forest: see `TreesParams::default`.
 const ROUNDS: usize = 120;
+
+/// Keeps inner folds apart from outer ones.
+const INNER: u64 = 0x5eed;
 
 /// Shares of the neighbours' residuals that may be added.
 const BLENDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
@@ -37,20 +40,41 @@ fn candidates(rows: usize) -> Vec<Candidate> {
         allowed.push(Candidate::Quadratic { l1_ratio: 0.0 });
         allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
     }
-    if rows >= 60 {
+    if rows >= 200 {
         allowed.push(Candidate::Trees { rounds: ROUNDS });
     }
     allowed
 }
 
+/// Rows left in, rows held out, and the term fitted on the former.
+struct Inner<'data> {
+    kept: Vec<Row<'data>>,
+    out: Vec<Row<'data>>,
+    term: AnalyticalTerm,
+}
+
 /// Chooses by cross-validation within `rows`.
 pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -> Choice {
     let sample = sampled(rows, task.seed);
-    let points = folds::point_folds(&sample, task.seed ^ 0x5eed);
-    let lines = folds::line_folds(&sample, task.seed ^ 0x5eed);
+    let seed = task.seed ^ INNER;
+    let mut held: Vec<Held> = folds::point_folds(&sample, seed);
+    held.extend(folds::line_folds(&sample, seed));
+    let folds: Vec<Inner<'_>> = held
+        .iter()
+        .map(|held| {
+            let (kept, out) = folds::split(&sample, held);
+            // Few rows could remember a term that was fitted on all of them.
+            let term = if sample.len() <= SMALL {
+                AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache)
+            } else {
+                term.clone()
+            };
+            Inner { kept, out, term }
+        })
+        .collect();
     let mut best: Option<(f64, Choice)> = None;
     for candidate in candidates(sample.len()) {
-        let (loss, blend) = judge(task, &sample, term, candidate, &points, &lines);
+        let (loss, blend) = judge(task, candidate, &folds);
         let better = best.as_ref().is_none_or(|(least, _)| loss < least * 0.98);
         if better {
             best = Some((loss, Choice { candidate, blend }));
@@ -67,25 +91,12 @@ struct Judged {
 }
 
 /// Loss of a candidate at its best blend, and that blend.
-fn judge(
-    task: &Task<'_>,
-    rows: &[Row<'_>],
-    term: &AnalyticalTerm,
-    candidate: Candidate,
-    points: &[Held],
-    lines: &[Held],
-) -> (f64, f64) {
+fn judge(task: &Task<'_>, candidate: Candidate, folds: &[Inner<'_>]) -> (f64, f64) {
     let mut judged = Judged::default();
-    for held in points.iter().chain(lines) {
-        let (kept, out) = folds::split(rows, held);
-        // Few rows could remember a term that was fitted on all of them.
-        let model = if rows.len() <= SMALL {
-            let term = AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache);
-            with_candidate(task, &kept, &term, candidate)
-        } else {
-            with_candidate(task, &kept, term, candidate)
-        };
-        collect(&model, &out, &mut judged);
+    for fold in folds {
+        let choice = Choice { candidate, blend: 1.0 };
+        let model = train_as(task, &fold.kept, fold.term.clone(), &choice);
+        collect(&model, &fold.out, &mut judged);
     }
     let elsewhere = mean_size(&judged.elsewhere);
     let blended = |blend: f64| {

@@ -1,9 +1,10 @@
 //! One fit of one variant on given rows: term, correction, line residuals.
 
+use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Machine};
 
 use super::select::{Choice, select};
-use crate::correction::{Candidate, Lessons, QuadraticParams};
+use crate::correction::{Lessons, QuadraticParams};
 use crate::domain::Domain;
 use crate::held_out::HeldOut;
 use crate::interval::{Intervals, Residuals};
@@ -26,7 +27,7 @@ pub(crate) struct Task<'task> {
 pub(super) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
     let term = AnalyticalTerm::fit(task.family, rows, task.machine, task.cache);
     let choice = select(task, rows, &term);
-    (train_as(task, rows, term, &choice), choice)
+    (with_learned(train_as(task, rows, term, &choice), rows), choice)
 }
 
 /// Fits the correction that was chosen.
@@ -37,14 +38,13 @@ pub(super) fn train_as(
     choice: &Choice,
 ) -> VariantModel {
     let lessons = lessons(rows, &term);
-    let log_times: Vec<f64> = rows.iter().map(|row| row.log_ns).collect();
     VariantModel {
         family: task.family,
         name: task.name.to_owned(),
         cache: task.cache,
         domain: Domain::of(rows),
         correction: choice.candidate.fit(&lessons),
-        learned: QuadraticParams::default().fit(&lessons.parameters, &log_times),
+        learned: None,
         blend: choice.blend,
         lines: Lines::of(rows),
         intervals: Intervals::of(&Residuals::default()),
@@ -64,12 +64,10 @@ pub(super) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
     lessons
 }
 
-/// A model with nothing learned, to look residuals up in.
-pub(super) fn with_candidate(
-    task: &Task<'_>,
-    rows: &[Row<'_>],
-    term: &AnalyticalTerm,
-    candidate: Candidate,
-) -> VariantModel {
-    train_as(task, rows, term.clone(), &Choice { candidate, blend: 1.0 })
+/// Adds to a model the regression of the time itself, which stands beside the rest.
+pub(super) fn with_learned(mut model: VariantModel, rows: &[Row<'_>]) -> VariantModel {
+    let parameters: Vec<Parameters> = rows.iter().map(|row| row.parameters).collect();
+    let log_times: Vec<f64> = rows.iter().map(|row| row.log_ns).collect();
+    model.learned = QuadraticParams::default().fit(&parameters, &log_times);
+    model
 }

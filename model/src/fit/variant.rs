@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::folds::{self, Held, SMALL};
+use super::select::Choice;
 use super::train::{Task, train, train_as};
 use crate::held_out::HeldOut;
 use crate::interval::{Intervals, Region, Residuals};
@@ -15,7 +16,9 @@ use crate::variant::VariantModel;
 enum Outer {
     /// Choice and fit are repeated on what is left in.
     Nested(Held),
-    /// The choice of the whole is fitted to what is left in.
+    /// The choice of the whole is fitted to what is left in, for what it says about wide gaps.
+    Strided(Held),
+    /// The same, for what it says about points beyond the rest.
     Frontier(Held),
 }
 
@@ -26,7 +29,7 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     outers.extend(folds::point_folds(rows, task.seed).into_iter().map(Outer::Nested));
     outers.extend(folds::line_folds(rows, task.seed).into_iter().map(Outer::Nested));
     if rows.len() <= SMALL {
-        outers.extend(folds::stride_folds(rows).into_iter().map(Outer::Nested));
+        outers.extend(folds::stride_folds(rows).into_iter().map(Outer::Strided));
     }
     outers.extend(folds::frontier(rows).map(Outer::Frontier));
     let per_fold: Vec<Residuals> = outers
@@ -36,10 +39,14 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
                 let (kept, out) = folds::split(rows, held);
                 residuals(&train(task, &kept).0, &out)
             }
+            Outer::Strided(held) => {
+                let (kept, out) = folds::split(rows, held);
+                let strided = residuals(&train_again(task, &kept, &choice), &out).known;
+                Residuals { strided, ..Residuals::default() }
+            }
             Outer::Frontier(held) => {
                 let (kept, out) = folds::split(rows, held);
-                let term = AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache);
-                residuals(&train_as(task, &kept, term, &choice), &out)
+                residuals(&train_again(task, &kept, &choice), &out)
             }
         })
         .collect();
@@ -55,6 +62,12 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     model.intervals = Intervals::of(&all);
     model.held_out = HeldOut::of(&all);
     model
+}
+
+/// Fits the term and the correction that was chosen to other rows.
+fn train_again(task: &Task<'_>, rows: &[Row<'_>], choice: &Choice) -> VariantModel {
+    let term = AnalyticalTerm::fit(task.family, rows, task.machine, task.cache);
+    train_as(task, rows, term, choice)
 }
 
 /// What held-out rows exceed the model's answers by, in the region each lies in.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ExplainedTerm, Features, possible};
 use crate::least_squares::{Bounded, minimise};
-use crate::math::{exp, ln, pow, round9};
+use crate::math::{exp, ln, round9};
 use crate::rows::Row;
 
 /// One curve per measured (nodes, ranks), in ascending order.
@@ -27,6 +27,8 @@ struct Curve {
     nodes: u64,
     ranks: u64,
     knees: [Knee; 2],
+    #[serde(skip)]
+    prepared: [LogKnee; 2],
 }
 
 /// One protocol.
@@ -39,29 +41,54 @@ struct Knee {
 }
 
 impl Knee {
-    fn of(parameters: &[f64]) -> Self {
+    fn of(logs: &LogKnee) -> Self {
         Knee {
-            latency_ns: round9(exp(parameters[0])),
-            bytes_per_ns: round9(exp(parameters[1])),
-            sharpness: round9(exp(parameters[2])),
+            latency_ns: round9(exp(logs.latency)),
+            bytes_per_ns: round9(exp(logs.rate)),
+            sharpness: round9(exp(logs.sharpness)),
         }
     }
 
-    fn log_ns(&self, bytes: f64) -> f64 {
-        let latency = pow(self.latency_ns, self.sharpness);
-        let transfer = pow(bytes / self.bytes_per_ns, self.sharpness);
-        ln(latency + transfer) / self.sharpness
+    fn logs(&self) -> LogKnee {
+        LogKnee {
+            latency: ln(self.latency_ns),
+            rate: ln(self.bytes_per_ns),
+            sharpness: ln(self.sharpness),
+        }
+    }
+}
+
+/// A protocol by the logarithms of its constants, which is how it is evaluated.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct LogKnee {
+    latency: f64,
+    rate: f64,
+    sharpness: f64,
+}
+
+impl LogKnee {
+    fn of(parameters: &[f64]) -> Self {
+        LogKnee { latency: parameters[0], rate: parameters[1], sharpness: parameters[2] }
+    }
+
+    /// `ln((latency^p + transfer^p)^(1/p))`, the larger taken out so that nothing overflows.
+    fn log_ns(&self, log_bytes: f64) -> f64 {
+        let transfer = log_bytes - self.rate;
+        let p = exp(self.sharpness);
+        let apart = (self.latency - transfer).abs();
+        self.latency.max(transfer) + libm::log1p(exp(-p * apart)) / p
     }
 }
 
 impl Curve {
-    fn log_ns(&self, bytes: f64) -> f64 {
-        self.knees[0].log_ns(bytes).min(self.knees[1].log_ns(bytes))
+    fn log_ns(&self, log_bytes: f64) -> f64 {
+        let [first, second] = &self.prepared;
+        first.log_ns(log_bytes).min(second.log_ns(log_bytes))
     }
 
-    fn faster(&self, bytes: f64) -> &Knee {
-        let [first, second] = &self.knees;
-        if first.log_ns(bytes) <= second.log_ns(bytes) { first } else { second }
+    fn faster(&self, log_bytes: f64) -> &Knee {
+        let [first, second] = &self.prepared;
+        &self.knees[usize::from(second.log_ns(log_bytes) < first.log_ns(log_bytes))]
     }
 }
 
@@ -84,12 +111,19 @@ impl CollectiveTerm {
     }
 
     fn log_ns_of(&self, point: &CollectivePoint) -> f64 {
-        let bytes = point.bytes as f64;
+        let log_bytes = ln(point.bytes as f64);
         let (below, above, weight) = self.around(point.nodes, point.ranks);
         if weight == 0.0 {
-            return below.log_ns(bytes);
+            return below.log_ns(log_bytes);
         }
-        (1.0 - weight) * below.log_ns(bytes) + weight * above.log_ns(bytes)
+        (1.0 - weight) * below.log_ns(log_bytes) + weight * above.log_ns(log_bytes)
+    }
+
+    /// Fills the derived constants.
+    pub(super) fn prepare(&mut self) {
+        for curve in &mut self.curves {
+            curve.prepared = curve.knees.map(|knee| knee.logs());
+        }
     }
 
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
@@ -105,7 +139,7 @@ impl CollectiveTerm {
         let (below, above, weight) = self.around(point.nodes, point.ranks);
         let curve = if weight < 0.5 { below } else { above };
         let bytes = point.bytes as f64;
-        let knee = curve.faster(bytes);
+        let knee = curve.faster(ln(bytes));
         vec![
             ExplainedTerm::new("latency", knee.latency_ns)
                 .with(format!("curve of {} ranks", curve.ranks)),
@@ -135,48 +169,55 @@ pub(super) fn fit(rows: &[Row<'_>]) -> CollectiveTerm {
         .chunk_by(|a, b| a.parameters[..2] == b.parameters[..2])
         .map(|rows| {
             let points: Vec<(f64, f64)> =
-                rows.iter().map(|row| (row.parameters[2] as f64, row.log_ns)).collect();
+                rows.iter().map(|row| (ln(row.parameters[2] as f64), row.log_ns)).collect();
             let [ranks, nodes] = [rows[0].parameters[0], rows[0].parameters[1]];
-            Curve { nodes, ranks, knees: fit_curve(&points) }
+            let knees = fit_curve(&points);
+            Curve { nodes, ranks, prepared: knees.map(|knee| knee.logs()), knees }
         })
         .collect();
     curves.sort_by_key(|curve| (curve.nodes, curve.ranks));
     CollectiveTerm { curves }
 }
 
-/// Two knees through (bytes, log time), or one twice where points are few.
+/// Two knees through (log bytes, log time), or one twice where points are few.
 fn fit_curve(points: &[(f64, f64)]) -> [Knee; 2] {
-    let fastest = exp(points.iter().map(|(_, log_ns)| *log_ns).fold(f64::INFINITY, f64::min));
-    let rate = points.iter().map(|(bytes, log_ns)| bytes / exp(*log_ns)).fold(1e-9, f64::max);
-    let latency = |start: f64| Bounded::log(fastest / 8.0, fastest * start, fastest * 32.0);
-    let bandwidth = |start: f64| Bounded::log(rate / 1e3, rate * start, rate * 2.0);
+    let fastest = points.iter().map(|(_, log_ns)| *log_ns).fold(f64::INFINITY, f64::min);
+    let rate = points.iter().map(|(bytes, log_ns)| bytes - log_ns).fold(f64::MIN, f64::max);
+    let around = |at: f64, low: f64, start: f64, high: f64| {
+        let [low, start, high] = [low, start, high].map(|factor| at + ln(factor));
+        Bounded { low, start, high }
+    };
+    let latency = |start: f64| around(fastest, 0.125, start, 32.0);
+    let bandwidth = |start: f64| around(rate, 1e-3, start, 2.0);
     let sharpness = match points.len() {
         // Hockney's line needs two points, a knee three.
         0..4 => Bounded::fixed(0.0),
         _ => Bounded::log(0.3, 0.65, 3.0),
     };
-    let residuals = |knees: &[Knee]| -> Vec<f64> {
+    let residuals = |knees: &[LogKnee]| -> Vec<f64> {
         let best =
             |bytes| knees.iter().map(|knee| knee.log_ns(bytes)).fold(f64::INFINITY, f64::min);
         points.iter().map(|(bytes, log_ns)| best(*bytes) - log_ns).collect()
     };
     let one = [latency(0.9), bandwidth(1.05), sharpness];
-    let single = minimise(&one, &[], 60, |p| residuals(&[Knee::of(p)]));
-    let knee = Knee::of(&single.parameters);
+    let single = minimise(&one, &[], 30, |p| residuals(&[LogKnee::of(p)]));
+    let knee = Knee::of(&LogKnee::of(&single.parameters));
     if points.len() < 9 {
         return [knee, knee];
     }
-    let two = [latency(0.9), bandwidth(0.1), sharpness, latency(3.0), bandwidth(1.05), sharpness];
-    let start = |small_rate: f64, large_latency: f64| {
-        let bounds = [latency(0.9), bandwidth(small_rate), sharpness];
+    // A protocol for small messages and one for large ones, crossing early, late or between.
+    let pair = |small_rate: f64, large_latency: f64| {
         let large = [latency(large_latency), bandwidth(1.05), sharpness];
-        bounds.iter().chain(&large).map(|bound| bound.start).collect::<Vec<f64>>()
+        [latency(0.9), bandwidth(small_rate), sharpness, large[0], large[1], large[2]]
     };
-    let starts = [start(0.02, 2.0), start(0.3, 1.5), start(0.05, 8.0), start(0.5, 4.0)];
-    let double =
-        minimise(&two, &starts, 60, |p| residuals(&[Knee::of(&p[..3]), Knee::of(&p[3..])]));
+    let starts = [pair(0.02, 2.0), pair(0.3, 1.5)]
+        .map(|bounds| bounds.iter().map(|bound| bound.start).collect::<Vec<f64>>());
+    let double = minimise(&pair(0.1, 3.0), &starts, 30, |p| {
+        residuals(&[LogKnee::of(&p[..3]), LogKnee::of(&p[3..])])
+    });
     if double.loss < single.loss {
-        [Knee::of(&double.parameters[..3]), Knee::of(&double.parameters[3..])]
+        let parameters = &double.parameters;
+        [&parameters[..3], &parameters[3..]].map(|knee| Knee::of(&LogKnee::of(knee)))
     } else {
         [knee, knee]
     }

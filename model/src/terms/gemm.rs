@@ -351,7 +351,7 @@ fn ceil(value: f64) -> f64 {
 
 /// Fits the term: bounds from published figures where there are any, and three sharpnesses.
 pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> GemmTerm {
-    let rows = thinned(rows, 1500);
+    let rows = thinned(rows, 1000);
     let Point::Gemm(first) = rows[0].point else { return GemmTerm::of(0, 1, &[0.0; 8]) };
     let hardware = &machine.hardware;
     let units = hardware.units.unwrap_or(0);
@@ -380,16 +380,32 @@ pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> GemmTerm {
     for index in unused_constants(quantised, rows.len()) {
         bounds[index] = Bounded::fixed(bounds[index].start);
     }
-    let fits = [1, 2, 3].map(|sharpness| {
-        let solution = minimise(&bounds, &[], 30, |parameters| {
+    let shaped: Vec<(Shape, f64)> = rows
+        .iter()
+        .filter_map(|row| match row.point {
+            Point::Gemm(point) => Some((Shape::of(point), row.log_ns)),
+            _ => None,
+        })
+        .collect();
+    let searched = |sharpness: u32, start: &[Vec<f64>], iterations: usize| {
+        minimise(&bounds, start, iterations, |parameters| {
             let term = GemmTerm::of(units, sharpness, parameters);
-            rows.iter().map(|row| term.unfeatured(row.point) - row.log_ns).collect()
-        });
-        (solution.loss, GemmTerm::of(units, sharpness, &solution.parameters))
-    });
-    let [first, second, third] = fits;
-    let best = if second.0 < first.0 { second } else { first };
-    if third.0 < best.0 { third.1 } else { best.1 }
+            let log_ns = |shape: &Shape| {
+                let (all, best) = term.candidates(shape);
+                ln(term.launch_ns + all[best].total_ns)
+            };
+            shaped.iter().map(|(shape, measured)| log_ns(shape) - measured).collect()
+        })
+    };
+    let tried = [1, 2, 3].map(|sharpness| (sharpness, searched(sharpness, &[], 6)));
+    let mut best = &tried[0];
+    for other in &tried[1..] {
+        if other.1.loss < best.1.loss {
+            best = other;
+        }
+    }
+    let solution = searched(best.0, std::slice::from_ref(&best.1.parameters), 16);
+    GemmTerm::of(units, best.0, &solution.parameters)
 }
 
 /// Constants that this data cannot tell: all about tiles without tiles, and with few rows all
@@ -399,14 +415,5 @@ fn unused_constants(quantised: bool, rows: usize) -> Vec<usize> {
         (_, 0..24) => vec![3, 4, 5, 6, 7],
         (false, _) => vec![3, 5, 6, 7],
         (true, _) => Vec::new(),
-    }
-}
-
-impl GemmTerm {
-    /// As [`GemmTerm::log_ns`], without features.
-    fn unfeatured(&self, point: &Point) -> f64 {
-        let Point::Gemm(point) = point else { return 0.0 };
-        let (all, best) = self.candidates(&Shape::of(point));
-        ln(self.launch_ns + all[best].total_ns)
     }
 }

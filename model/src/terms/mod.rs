@@ -119,8 +119,10 @@ impl AnalyticalTerm {
 
     /// Fills what is derived from the constants after they were read.
     pub(crate) fn prepare(&mut self) {
-        if let AnalyticalTerm::Gemm(term) = self {
-            term.prepare();
+        match self {
+            AnalyticalTerm::Gemm(term) => term.prepare(),
+            AnalyticalTerm::Collective(term) => term.prepare(),
+            _ => {}
         }
     }
 }

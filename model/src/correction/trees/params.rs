@@ -7,7 +7,7 @@ use ndarray::{Array1, ArrayBase, Axis, Data, Ix2};
 use thiserror::Error;
 
 use super::bins::Bins;
-use super::forest::Forest;
+use super::forest::{DEPTH, Forest};
 use super::grow::{Boosting, grow};
 
 /// Hyper-parameters, not yet checked.
@@ -59,7 +59,7 @@ impl Default for TreesParams {
         TreesParams(TreesValidParams {
             rounds: 120,
             leaves: 31,
-            depth: 8,
+            depth: DEPTH,
             learning_rate: 0.15,
             least_rows: 5,
             ridge: 1.0,
@@ -94,7 +94,7 @@ impl ParamGuard for TreesParams {
         let ranges = [
             ("rounds", (1..=10_000).contains(&params.rounds)),
             ("leaves", (2..=1024).contains(&params.leaves)),
-            ("depth", (1..=64).contains(&params.depth)),
+            ("depth", (1..=DEPTH).contains(&params.depth)),
             ("learning rate", params.learning_rate > 0.0 && params.learning_rate <= 1.0),
             ("least rows", params.least_rows >= 1),
             ("ridge", params.ridge >= 0.0 && params.ridge.is_finite()),
