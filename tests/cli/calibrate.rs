@@ -1,0 +1,263 @@
+//! `calibrate` on the simulated device: plan, run, resume, mistakes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::Said;
+
+/// A fresh folder for the test called `name`; runs in it have their own locks.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calibrate").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs `calibrate` with the words of `line` in `folder`.
+fn calibrate(folder: &Path, line: &str) -> Said {
+    let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .env("TMPDIR", folder)
+        .env_remove("LD_LIBRARY_PATH")
+        .output()
+        .unwrap();
+    Said {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn has(text: &str, part: &str) {
+    assert!(text.contains(part), "`{part}` is not in:\n{text}");
+}
+
+#[test]
+fn the_plan_is_printed_whole_and_nothing_is_written() {
+    let folder = folder("plan");
+    let said = calibrate(&folder, "--device simulated --plan --quick");
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let heading = "suite       points      memory   estimate   why these";
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert_eq!(lines[0], "machine   simulated: simulated device, 8 threads, 8 GiB");
+    assert_eq!(lines[1], heading);
+    let suites: Vec<&str> = lines[2..].iter().filter_map(|l| l.split(' ').next()).collect();
+    assert_eq!(suites, ["gemm", "embedding", "memory", "copy", "total"]);
+    let points = |line: &str| -> u32 {
+        line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap()
+    };
+    assert_eq!(points(lines[6]), lines[2..6].iter().map(|line| points(line)).sum::<u32>());
+    has(lines[6], "to calibrations/simulated");
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", said.stdout);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    // Planned again, it is the same plan.
+    assert_eq!(calibrate(&folder, "--device simulated --plan --quick").stdout, said.stdout);
+}
+
+#[test]
+fn without_a_driver_gpus_are_refused_in_two_lines() {
+    let said = calibrate(&folder("no-gpu"), "--device 0..7");
+    assert_eq!((said.code, said.stdout.as_str()), (3, ""));
+    // A machine with a driver is told that this version does not use it.
+    if kernelgauge_calibrate::libraries::find(&["libcuda.so.1"]).is_some() {
+        return has(&said.stderr, "error: this version measures only the processor; ");
+    }
+    assert_eq!(
+        said.stderr,
+        "error: no NVIDIA driver on this machine (libcuda.so.1 was not found)\n\
+         hint: measure the processor with `calibrate --device cpu`, or predict a shipped \
+         machine: `predict machines`\n"
+    );
+}
+
+#[test]
+fn mistakes_name_what_is_wrong_and_what_to_do() {
+    let folder = folder("mistakes");
+    for (line, code, error, hint) in [
+        ("--device 7..0", 2, "`7..0` counts down", "write it as `0..7`"),
+        ("--device gpu", 2, "`gpu` is not a device list", "use `cpu`, `all`, one index"),
+        ("--ops gem", 2, "unknown op family `gem`", "did you mean `gemm`?"),
+        ("--ops all_reduce", 2, "unknown op family `all_reduce`", "known: gemm, embedding"),
+        ("--budget soon", 2, "`soon` is not a time", "`calibrate --help`"),
+        ("--samples 0", 2, "invalid value `0`", "`calibrate --help`"),
+        ("--threads 100000", 2, "100000 threads", "threads"),
+        ("--budgt 60s", 2, "unexpected argument `--budgt`", "a similar argument exists"),
+        ("fit nowhere", 2, "nowhere", ""),
+        ("evaluate nowhere --fresh 0", 2, "invalid value `0`", ""),
+        ("import missing.csv --out set", 2, "missing.csv", ""),
+        ("frobnicate", 2, "frobnicate", ""),
+    ] {
+        let said = calibrate(&folder, line);
+        assert_eq!((said.code, said.stdout.as_str()), (code, ""), "{line}: {}", said.stderr);
+        assert!(said.stderr.starts_with("error: "), "{line}: {}", said.stderr);
+        assert!(said.stderr.contains(error) && said.stderr.contains(hint), "{}", said.stderr);
+        assert!(said.stderr.lines().count() <= 2, "{line}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_ends_the_run_before_it_begins() {
+    let folder = folder("unwritable");
+    fs::write(folder.join("file"), b"").unwrap();
+    let said = calibrate(&folder, "--device simulated --quick --out file");
+    assert_eq!(said.code, 3);
+    assert_eq!(
+        said.stderr,
+        "error: file is a file, not a folder\nhint: `--out DIR` names another folder\n"
+    );
+    let said = calibrate(&folder, "--device simulated --quick --out file/below");
+    assert_eq!(said.code, 3);
+    has(&said.stderr, "error: cannot write to file/below: ");
+}
+
+#[test]
+fn a_run_ends_with_data_model_and_report_and_another_continues_it() {
+    let folder = folder("run");
+    let first = calibrate(&folder, "--device simulated --quick --ops copy,gemm --out a");
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    has(&first.stdout, "simulated (synthetic), ");
+    has(&first.stdout, "family");
+    has(&first.stderr, "wrote a/model.json, report.md, samples/\n");
+    has(&first.stderr, "\ntry: predict gemm -m ");
+    for file in ["journal.jsonl", "model.json", "report.md", "samples/dataset.toml"] {
+        assert!(folder.join("a").join(file).exists(), "{file} is missing");
+    }
+    let model = fs::read(folder.join("a/model.json")).unwrap();
+
+    let again = calibrate(&folder, "--device simulated --quick --ops copy,gemm --out a");
+    assert_eq!((again.code, &again.stdout), (0, &first.stdout));
+    has(&again.stderr, "continuing the run begun ");
+    assert_eq!(fs::read(folder.join("a/model.json")).unwrap(), model);
+
+    // Other families join the same run; the same measurements give the same model.
+    let more = calibrate(&folder, "--device simulated --quick --ops memory --out a");
+    assert_eq!(more.code, 0);
+    for family in ["gemm", "memory", "copy"] {
+        has(&more.stdout, family);
+    }
+    calibrate(&folder, "--device simulated --quick --ops gemm,copy --out b");
+    assert_eq!(fs::read(folder.join("b/model.json")).unwrap(), model);
+
+    let fitted = calibrate(&folder, "fit a --out c/model.json");
+    assert_eq!(fitted.code, 0, "{}", fitted.stderr);
+    let evaluated = calibrate(&folder, "evaluate a --fresh 5 --device simulated --format json");
+    assert_eq!(evaluated.code, 0, "{}", evaluated.stderr);
+    let document: serde_json::Value = serde_json::from_str(&evaluated.stdout).unwrap();
+    assert_eq!(document["points"].as_array().unwrap().len(), 15);
+    // The simulated device follows a law that the model knows.
+    let median = document["families"][0]["median_error"].as_f64().unwrap();
+    assert!(median < 0.1, "{median}");
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let folder = folder("seed");
+    let run = |flags: &str| {
+        calibrate(&folder, &format!("--device simulated --quick --ops copy --out a {flags}"))
+    };
+    assert_eq!(run("").code, 0);
+    let other = run("--seed 1");
+    assert_eq!((other.code, other.stdout.as_str()), (2, ""));
+    assert_eq!(
+        other.stderr,
+        "error: a/journal.jsonl holds a run that this one cannot continue: seed was 0 and is now 1\n\
+         hint: `--new-run` starts over and keeps the old journal beside the new one; `--out` \
+         writes elsewhere\n"
+    );
+    let old = fs::read(folder.join("a/journal.jsonl")).unwrap();
+    assert_eq!(run("--seed 1 --new-run").code, 0);
+    assert_eq!(fs::read(folder.join("a/journal.1.jsonl")).unwrap(), old);
+}
+
+#[test]
+fn a_budget_is_kept_and_says_what_is_left() {
+    let folder = folder("budget");
+    let said = calibrate(&folder, "--device simulated --ops copy --budget 1s --out a");
+    has(
+        &said.stderr,
+        " of 138 planned points in the time given; the rest would refine the model: ",
+    );
+    has(&said.stderr, "calibrate --device simulated --ops copy --out a\n");
+    assert!(said.code == 0 || said.code == 4, "{}", said.stderr);
+    // Too short for a first pass of the copies: what there is, is kept.
+    let said = calibrate(&folder, "--device simulated --ops copy --budget 100ms --out b");
+    assert_eq!(said.code, 4, "{}", said.stderr);
+    assert!(folder.join("b/samples/dataset.toml").exists());
+}
+
+#[test]
+fn two_runs_on_one_device_do_not_disturb_each_other() {
+    let folder = folder("locked");
+    let path = folder.join("kernelgauge-simulated.lock");
+    fs::write(&path, "process 4711").unwrap();
+    let lock = fs::File::open(&path).unwrap();
+    lock.lock().unwrap();
+    let said = calibrate(&folder, "--device simulated --quick --ops copy");
+    assert_eq!(said.code, 3);
+    assert_eq!(
+        said.stderr,
+        "error: device `simulated` is being measured by another run (process 4711)\n\
+         hint: wait until it has finished: two runs at once would disturb each other\n"
+    );
+    drop(lock);
+    assert_eq!(calibrate(&folder, "--device simulated --quick --ops copy").code, 0);
+}
+
+#[test]
+fn doctor_says_what_is_here_and_fails_only_for_a_reason() {
+    let folder = folder("doctor");
+    let said = calibrate(&folder, "doctor --json");
+    assert_eq!(said.code, 0, "{}", said.stdout);
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let findings = document["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["check"] == "libnccl"));
+    for finding in findings {
+        assert_eq!(finding["severity"] == "ok", finding["remedy"].is_null(), "{finding}");
+    }
+    fs::write(folder.join("file"), b"").unwrap();
+    let said = calibrate(&folder, "doctor --out file/below");
+    assert_eq!(said.code, 3, "{}", said.stdout);
+    has(&said.stdout, "fail   disk");
+}
+
+#[test]
+fn nothing_that_was_in_the_environment_is_written() {
+    let folder = folder("secret");
+    let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
+        .args(["--device", "simulated", "--quick", "--ops", "copy", "--out", "a"])
+        .current_dir(&folder)
+        .env("TMPDIR", &folder)
+        .env("API_TOKEN", "tok-3141592653")
+        .env("HOSTNAME", "host-2718281828")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let mut written = vec![output.stdout, output.stderr];
+    for part in ["a", "a/samples"] {
+        for entry in fs::read_dir(folder.join(part)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                written.push(fs::read(path).unwrap());
+            }
+        }
+    }
+    assert!(written.len() >= 6);
+    for bytes in written {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("3141592653") && !text.contains("2718281828"));
+    }
+}
+
+#[test]
+fn version_man_page_and_completions_are_printed() {
+    let folder = folder("generate");
+    has(&calibrate(&folder, "--version").stdout, "calibrate 0.1.0 (git ");
+    has(&calibrate(&folder, "--generate man").stdout, ".TH calibrate");
+    for shell in ["bash", "zsh", "fish"] {
+        let said = calibrate(&folder, &format!("--generate complete-{shell}"));
+        has(&said.stdout, "retry-failed");
+    }
+    has(&calibrate(&folder, "--help").stdout, "--new-run");
+}
