@@ -55,6 +55,8 @@ pub enum Command {
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.
     Evaluate(EvaluateArguments),
+    /// Make a data set smaller, keeping the rows that tell most, and show what that costs.
+    Thin(ThinArguments),
     /// Say what is here, what is missing, what that costs and what to do about it.
     Doctor(DoctorArguments),
 }
@@ -247,6 +249,35 @@ pub struct EvaluateArguments {
     /// Format of the result on standard output.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
+}
+
+/// What to thin, or what to compare with its thinned form.
+#[derive(Debug, Args)]
+#[group(id = "task", required = true, multiple = true)]
+pub struct ThinArguments {
+    /// Data set folder: the full table.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Folder to write the thinned data set to.
+    #[arg(long, value_name = "DIR", group = "task", requires = "max_bytes")]
+    pub out: Option<PathBuf>,
+
+    /// Size of all CSV files of the thinned data set together, such as `3MB`.
+    #[arg(long, value_name = "SIZE")]
+    pub max_bytes: Option<String>,
+
+    /// Move the kernel names from the rows to the notes of each file.
+    #[arg(long)]
+    pub summarise_kernels: bool,
+
+    /// Compare held-out errors of models fitted on the full table and on this thinned one.
+    #[arg(long, value_name = "DIR", group = "task", conflicts_with = "out")]
+    pub check: Option<PathBuf>,
+
+    /// Seed of the choice between equals, and of what is held out.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
 }
 
 /// How to report.

@@ -35,6 +35,7 @@ pub mod progress;
 pub mod report;
 pub mod summary;
 pub mod sweep;
+pub mod thin;
 pub mod usage;
 pub mod utc;
 
@@ -91,6 +92,7 @@ fn dispatch(
         Some(Command::Import(import)) => commands::import::run(import, around),
         Some(Command::Fit(fit)) => commands::fit::run(fit, around),
         Some(Command::Evaluate(evaluate)) => commands::evaluate::run(evaluate, around),
+        Some(Command::Thin(thin)) => commands::thin::run(thin, around),
         Some(Command::Doctor(doctor)) => commands::doctor::run(doctor, around),
     }
 }

@@ -5,6 +5,7 @@ pub mod evaluate;
 pub mod fit;
 pub mod import;
 pub mod measure;
+pub mod thin;
 
 use std::io::Write;
 use std::time::Instant;

@@ -103,6 +103,12 @@ impl DataSet {
         write_file(&path, text.as_bytes())
     }
 
+    /// Size of all CSV files together, as [`DataSet::write`] writes them.
+    pub fn csv_bytes(&self) -> Bytes {
+        let files = files::grouped(&self.records).into_iter();
+        Bytes::new(files.map(|(_, key, group)| writer::csv_text(&key, &group).len() as u64).sum())
+    }
+
     /// SHA-256 over the names and the canonical text of all files: the same for the same
     /// measurements, in whatever order they were taken.
     pub fn digest(&self) -> String {
