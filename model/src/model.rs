@@ -11,7 +11,7 @@ use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
 use crate::fit::{FitError, FitOptions, VariantTask, fit_variant, groups};
 use crate::held_out::HeldOut;
-use crate::prediction::{BasisChoice, Prediction, Query};
+use crate::prediction::{BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
 use crate::store::{self, StoreError};
 use crate::variant::VariantModel;
@@ -237,7 +237,12 @@ impl Model {
         query.point.check()?;
         let model = self.variant(query.point, query.cache)?;
         if let BasisChoice::Reference(name) = query.basis {
-            return reference::predict(name, query.point, &self.header.machine, model);
+            let location = model.domain.locate(&query.point.parameters());
+            if location.status == DomainStatus::Outside && !query.extrapolate {
+                return Err(self.outside(query.point, model, &location));
+            }
+            let (machine, status) = (&self.header.machine, location.status);
+            return reference::predict(name, query.point, machine, model, status);
         }
         model
             .predict(query.point, query.basis, query.extrapolate)

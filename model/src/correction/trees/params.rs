@@ -60,7 +60,7 @@ impl Default for TreesParams {
             rounds: 120,
             leaves: 31,
             depth: DEPTH,
-            learning_rate: 0.15,
+            learning_rate: 0.2,
             least_rows: 5,
             ridge: 1.0,
             bins: 128,
