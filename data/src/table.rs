@@ -201,11 +201,6 @@ impl<'text> Table<'text> {
         if let Some(cell) = cells.iter().find(|cell| cell.is_empty() || is_number(cell)) {
             return Err(TableError::NoHeader { line, cell: shorten(cell) });
         }
-        for (index, column) in cells.iter().enumerate() {
-            if cells[..index].contains(column) {
-                return Err(TableError::DuplicateColumn { line, column: shorten(column) });
-            }
-        }
         Ok(Table { header: cells, body, body_line: line + 1, header_line: line, unfinished })
     }
 
@@ -217,6 +212,25 @@ impl<'text> Table<'text> {
     /// The line of the header.
     pub fn header_line(&self) -> usize {
         self.header_line
+    }
+
+    /// Refuses a table in which one of `columns` occurs twice. Foreign tables repeat the names
+    /// of columns that nobody needs, such as `Noise (%)`.
+    ///
+    /// # Errors
+    /// [`TableError::DuplicateColumn`].
+    pub fn refuse_repeated(
+        &self,
+        columns: impl IntoIterator<Item = usize>,
+    ) -> Result<(), TableError> {
+        for index in columns {
+            let column = &self.header[index];
+            if self.header.iter().filter(|name| *name == column).count() > 1 {
+                let (line, column) = (self.header_line, shorten(column));
+                return Err(TableError::DuplicateColumn { line, column });
+            }
+        }
+        Ok(())
     }
 
     /// Index of the column called `name`.
@@ -387,10 +401,18 @@ fn refuse_other_separators(header: &str, line: usize, body: &str) -> Result<(), 
     Err(TableError::Separator { line, cell: shorten(cell), separator: separator.1 })
 }
 
-/// No numbers, and a cell that is the name of a column.
+/// No numbers, and either a cell that is the name of a column, or another number of cells
+/// that could all be names.
 fn is_header_like(cells: &[Cow<'_, str>], header: &[Cow<'_, str>]) -> bool {
-    !cells.iter().any(|cell| is_number(cell))
-        && cells.iter().any(|cell| !cell.is_empty() && header.contains(cell))
+    let is_name = |cell: &Cow<'_, str>| {
+        cell.starts_with(|c: char| c.is_alphabetic())
+            && cell.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    if cells.iter().any(|cell| is_number(cell)) {
+        return false;
+    }
+    cells.iter().any(|cell| !cell.is_empty() && header.contains(cell))
+        || cells.len() > 2 && cells.len() != header.len() && cells.iter().all(is_name)
 }
 
 fn is_number(cell: &str) -> bool {
@@ -475,8 +497,10 @@ mod tests {
         assert_eq!(error("# only\n\n"), TableError::Empty);
         assert_eq!(error("m,n"), TableError::Empty);
         assert_eq!(error("1,2\n3,4\n"), TableError::NoHeader { line: 1, cell: "1".to_owned() });
+        let repeated = Table::open("m,n,m\n").unwrap();
         let twice = TableError::DuplicateColumn { line: 1, column: "m".to_owned() };
-        assert_eq!(error("m,n,m\n"), twice);
+        assert_eq!(repeated.refuse_repeated([1]), Ok(()));
+        assert_eq!(repeated.refuse_repeated([0, 1]), Err(twice));
         let comma = error("m;t\r\n1;4,2\r\n");
         assert_eq!((comma.line(), comma.to_string().contains("`4,2`")), (Some(2), true));
         assert_eq!(comma.hint().unwrap(), "use '.' as decimal sign and ',' as separator");
@@ -487,6 +511,9 @@ mod tests {
     fn a_second_header_ends_the_trust() {
         let rows = lines_of("op,m,time_us\ngemm,1,2.0\nop,batch,tables,time_us\n");
         let second = TableError::SecondHeader { line: 3, cell: "op".to_owned() };
+        assert_eq!(rows, [Ok(2), Err(second)]);
+        let rows = lines_of("m,n,time_us\n1,2,3.0\nbatch,tables,pooling,latency_ms\n");
+        let second = TableError::SecondHeader { line: 3, cell: "batch".to_owned() };
         assert_eq!(rows, [Ok(2), Err(second)]);
         let short = TableError::CellCount { line: 3, found: 1, expected: 2 };
         assert_eq!(lines_of("m,t\n1,2\n7\n"), [Ok(2), Err(short)]);

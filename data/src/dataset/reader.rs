@@ -117,6 +117,9 @@ fn is_reserved(column: &str) -> bool {
 fn check_header(file: &str, family: Family, table: &Table<'_>, problems: &mut Problems) -> bool {
     let line = Some(table.header_line());
     let before = problems.total;
+    if let Err(error) = table.refuse_repeated(0..table.header().len()) {
+        problems.add_table(file, &error);
+    }
     // Without a time column every row must say why it has none.
     let required: &[&str] = if family == Family::Custom { &["op"] } else { base_columns(family) };
     for column in required.iter().chain(&["time_us"]) {

@@ -23,14 +23,28 @@ pub(crate) fn fold(records: &mut [Record], summary: &mut ImportSummary) {
     if length < SHORTEST {
         return;
     }
-    let first = records.len() - length;
-    let culprit = format!("{}: {last}", records[first].point);
+    // The failure before the run may be told in other words: the device broke there, and
+    // everything after it reports only that it is broken.
+    let run = records.len() - length;
+    let first = match run.checked_sub(1) {
+        Some(before)
+            if matches!(records[before].outcome, Outcome::Failed(Failure::Stated(_)))
+                && matches!(last, Failure::Stated(_)) =>
+        {
+            before
+        }
+        _ => run,
+    };
+    let culprit = match &records[first].outcome {
+        Outcome::Failed(failure) => format!("{}: {failure}", records[first].point),
+        _ => return,
+    };
     for record in &mut records[first + 1..] {
         record.outcome = Outcome::Failed(Failure::AfterDeviceLost(culprit.clone()));
     }
     summary.note(format!(
         "{} points after `{culprit}` failed alike to the end of the file: they count as not \
          attempted, and only the first as failed",
-        length - 1
+        records.len() - first - 1
     ));
 }

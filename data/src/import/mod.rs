@@ -19,6 +19,8 @@ mod printed;
 mod repeats;
 mod sniff;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -61,7 +61,7 @@ const ATTENTION: [Aliases; 10] = [
 ];
 
 /// The op of a custom table, and its dtype, which becomes part of the op's name.
-const CUSTOM: [Aliases; 2] = [("op", &["op", "op_name", "operation", "name"]), DTYPE];
+const CUSTOM: [Aliases; 2] = [("op", &["op", "op_name", "operation", "name", "benchmark"]), DTYPE];
 
 /// The fields of `family` and their names.
 pub(super) fn of(family: Family) -> &'static [Aliases] {

@@ -11,6 +11,30 @@ use crate::import::{ImportError, ImportOptions};
 use crate::point::{CustomPoint, MAX_PARAMETERS, Point};
 use crate::table::{Row, Table};
 
+/// Whole numbers that count or name measurements rather than describe a point.
+const NOT_PARAMETERS: [&str; 20] = [
+    "seed",
+    "run",
+    "run_id",
+    "trial",
+    "repeat",
+    "repetition",
+    "rep",
+    "index",
+    "idx",
+    "id",
+    "row",
+    "device",
+    "device_id",
+    "gpu",
+    "gpu_id",
+    "iterations",
+    "iters",
+    "warmup",
+    "timestamp",
+    "cycle",
+];
+
 /// Words more varied than this are measurements or identifiers, not variants.
 const MOST_WORDS: usize = 64;
 
@@ -78,6 +102,11 @@ impl Source {
             words,
             parameters: parameters.into_iter().map(|p| (p.name, p.column)).collect(),
         })
+    }
+
+    /// Every column that is used.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().copied().chain(self.parameters.iter().map(|(_, column)| *column))
     }
 
     /// The point of a row.
@@ -157,7 +186,7 @@ fn text_columns(table: &Table<'_>, columns: &Columns) -> Vec<usize> {
 fn candidates(columns: &Columns) -> impl Iterator<Item = (usize, String)> {
     columns
         .free()
-        .filter(|(_, name)| !RECORD_COLUMNS.contains(name))
+        .filter(|(_, name)| !RECORD_COLUMNS.contains(name) && !NOT_PARAMETERS.contains(name))
         .map(|(column, name)| (column, name.to_owned()))
 }
 

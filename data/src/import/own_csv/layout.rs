@@ -79,6 +79,13 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Every column that is used.
+    pub fn columns(&self) -> Vec<usize> {
+        let fields = self.fields.iter().map(|(_, index)| *index);
+        let custom = self.custom.iter().flat_map(custom::Source::columns);
+        self.roles.columns().into_iter().chain(fields).chain(custom).collect()
+    }
+
     /// Column of a field.
     pub fn column(&self, field: &str) -> Option<usize> {
         self.fields.iter().find(|(name, _)| *name == field).map(|(_, index)| *index)

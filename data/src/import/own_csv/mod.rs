@@ -49,6 +49,7 @@ pub(crate) fn read(
     let table = Table::open(text).map_err(broken)?;
     let mut summary = ImportSummary::default();
     let layout = Layout::find(&table, path, options, &mut summary)?;
+    table.refuse_repeated(layout.columns()).map_err(broken)?;
     let inputs = Inputs::of(&table, path, &layout, options, &mut summary)?;
     let reader = Reader { table: &table, path, layout: &layout, inputs: &inputs };
     let mut records = reader.records(&mut summary)?;
@@ -80,12 +81,14 @@ fn refuse_dropped(path: &Path, summary: &ImportSummary) -> Result<(), ImportErro
 
 fn nothing_left(path: &Path, summary: &ImportSummary) -> ImportError {
     match summary.dropped.first() {
-        Some(dropped) => ImportError::refused(
-            path,
-            dropped.lines.first().copied(),
-            format!("no row could be read; the first: {}", dropped.reason),
-            "",
-        ),
+        Some(dropped) => {
+            let reason = format!("no row could be read; the first: {}", dropped.reason);
+            let hint = match dropped.reason.contains("cells, but the header has") {
+                true => "decimal commas? use '.' as decimal sign and ',' as separator",
+                false => "",
+            };
+            ImportError::refused(path, dropped.lines.first().copied(), reason, hint)
+        }
         None => ImportError::refused(path, None, "the table has no rows", ""),
     }
 }

@@ -42,6 +42,11 @@ pub(super) fn is_duration(stem: &str) -> bool {
         || matches!(statistic(stem), Statistic::Median | Statistic::Mean)
 }
 
+/// Whether a duration was taken by the host's clock.
+pub(super) fn is_host(stem: &str) -> bool {
+    stem.split('_').any(|word| matches!(word, "cpu" | "host" | "wall" | "walltime"))
+}
+
 /// Which statistic of the samples a duration is; lower is a better representative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Statistic {

@@ -96,6 +96,9 @@ fn by_status(cells: &Cells<'_>) -> Option<Judged> {
 fn by_time(cells: &Cells<'_>) -> Result<Judged, FieldError> {
     let Cells { time, time_column, .. } = *cells;
     let no_valid = |why: String| Ok(Judged::Failed(Failure::NoValidSamples(why)));
+    if is_word_for_nothing(time) && !cells.reason.is_empty() {
+        return Ok(Judged::Failed(failure_from_text(cells.reason)));
+    }
     if is_word_for_nothing(time) {
         return no_valid(match time {
             "" => format!("{time_column} is empty"),
@@ -167,6 +170,8 @@ mod tests {
         let device = Judged::Failed(Failure::Device("code 700".to_owned()));
         assert_eq!(status("failed", "device: code 700"), device);
 
+        let no_time = Cells { reason: "CUDA error 700", ..Cells::default() };
+        assert_eq!(judged(no_time), failed("CUDA error 700"));
         let none = judged(Cells { time, samples: Some("0"), ..Cells::default() });
         assert!(matches!(none, Judged::Failed(Failure::NoValidSamples(_))));
     }

@@ -57,6 +57,10 @@ fn amount(rate: Rate, point: &Point) -> Option<(f64, &'static str)> {
             (if bus { bytes * factor } else { bytes }, "bytes")
         }
         (Rate::Bytes { bus: false, .. }, Point::Memory(_)) => (point.work().bytes(), "bytes"),
+        (Rate::Bytes { bus: false, .. }, Point::Custom(custom)) => {
+            let bytes = custom.parameters.iter().find(|(name, _)| name == "bytes")?;
+            (bytes.1 as f64, "bytes")
+        }
         (Rate::Flops { .. }, Point::Gemm(_)) => (point.work().flops, "operations"),
         _ => return None,
     };

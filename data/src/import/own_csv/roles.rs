@@ -88,6 +88,16 @@ pub(super) struct Roles {
 }
 
 impl Roles {
+    /// Every column that has a role.
+    pub fn columns(&self) -> Vec<usize> {
+        let Roles { time, rates, samples, skipped, status, reason, input, kernel, .. } = self;
+        let optional = [*samples, *skipped, *status, *reason, *input, *kernel];
+        let rates = rates.iter().map(|rate| rate.index);
+        let others = [self.in_place, self.wrong];
+        let found = optional.into_iter().chain(others).flatten();
+        std::iter::once(time.index).chain(rates).chain(found).collect()
+    }
+
     /// Finds the roles and takes their columns. Statistics of the samples that are not the
     /// time of the point stay free.
     pub fn find(
@@ -131,6 +141,10 @@ impl Roles {
     }
 }
 
+/// How well a duration represents a point: its statistic, then whether the host's clock took
+/// it, which includes the launch. The lowest wins.
+type Rank = (Statistic, bool);
+
 /// The one column that holds the time of a point: our own `time_us`, else the plainest
 /// duration with a unit.
 fn time_column(
@@ -145,21 +159,23 @@ fn time_column(
     if let Some(index) = columns.find(&["time_us"]) {
         return Ok(TimeColumn { index, nanos: 1e3, assumed: false });
     }
-    let mut found: Vec<(Statistic, usize, f64)> = Vec::new();
+    let mut found: Vec<(Rank, usize, f64)> = Vec::new();
     let mut without_unit = None;
     for (index, name) in columns.free() {
         match names::time_unit(name) {
             Some((stem, nanos)) if names::is_duration(stem) => {
-                found.push((names::statistic(stem), index, nanos));
+                found.push(((names::statistic(stem), names::is_host(stem)), index, nanos));
             }
             // `us` or `ms` alone; a lone `s` could be anything.
-            Some(("", nanos)) if nanos < 1e9 => found.push((Statistic::Plain, index, nanos)),
+            Some(("", nanos)) if nanos < 1e9 => {
+                found.push(((Statistic::Plain, false), index, nanos));
+            }
             _ if names::is_duration(name) && name != "t" => without_unit = Some(index),
             _ => {}
         }
     }
-    found.retain(|(statistic, ..)| *statistic != Statistic::Other);
-    found.sort_by_key(|(statistic, index, _)| (*statistic, *index));
+    found.retain(|((statistic, _), ..)| *statistic != Statistic::Other);
+    found.sort_by_key(|(rank, index, _)| (*rank, *index));
     match (found.as_slice(), without_unit) {
         ([first, second, ..], _) if first.0 == second.0 => {
             let [a, b] = [&header[first.1], &header[second.1]];

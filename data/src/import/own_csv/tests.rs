@@ -89,7 +89,9 @@ fn the_plainest_duration_is_the_time() {
         Nanos::new(3_000_000)
     );
     assert_eq!(of("latency_avg_us,latency_p99_us", "5,9").unwrap(), Nanos::new(5_000));
-    assert!(of("cpu_time_s,gpu_time_s", "1,2").unwrap_err().to_string().contains("`cpu_time_s`"));
+    assert_eq!(of("cpu_time_s,gpu_time_s", "1,2").unwrap(), Nanos::new(2_000_000_000));
+    let two = of("read_time_s,write_time_s", "1,2").unwrap_err().to_string();
+    assert!(two.contains("`read_time_s` and `write_time_s`"), "{two}");
     let without = of("latency", "5").unwrap_err();
     assert!(without.to_string().contains("does not say its unit"), "{without}");
     assert!(of("speed", "5").unwrap_err().to_string().contains("no column holds a time"));
@@ -137,6 +139,13 @@ fn tables_that_cannot_be_trusted_are_refused() {
         ("bytes,time_us,bw_MBps\n65536,5.621,11118.15\n", "MiB/s"),
         ("m,n,k,time_us,tflops\n4096,4096,4096,200,13.7\n", "tflops is 13.7, but"),
         ("name,size,time_us\nAllReduce,64,12\n", "--ranks"),
+        ("m,n,k,time_us\n64,64,64,4,2\n", "decimal commas?"),
+        ("m,n,k,m,time_us\n1,1,1,2,4\n", "table.csv:1: column `m` occurs twice"),
+        ("bytes,threads,time_us,bw_GBps\n65536,4,6,10.17\n", "GiB/s"),
+        (
+            "m,n,k,time_us\n1,1,1,4\nbatch,tables,pooling,dim,time_ms\n1,2,3,4,5\n",
+            ".csv:3: a second",
+        ),
         ("name,time_us\nx,12\n", "no column holds whole numbers"),
         ("m,n,k,init,time_us\n1,1,1,zeros,6\n1,1,1,normal,7\n", "--input normal"),
     ] {
@@ -199,6 +208,32 @@ fn a_chain_of_failures_counts_once() {
     };
     assert!(imported.records[2..].iter().all(lost));
     assert!(imported.summary.notes.iter().any(|note| note.contains("m=128 n=64 k=64")));
+}
+
+#[test]
+fn a_chain_of_other_words_is_laid_to_the_failure_before_it() {
+    let text = "m,n,k,time_us,error\n64,64,64,4.2,\n128,64,64,,illegal memory access\n\
+                256,64,64,,context is lost\n512,64,64,,context is lost\n1024,64,64,,context is lost\n";
+    let imported = import(text).unwrap();
+    let failure = |index: usize| match &imported.records[index].outcome {
+        Outcome::Failed(failure) => failure.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(failure(1), Failure::Stated("illegal memory access".to_owned()));
+    let lost = "gemm f32 batch=1 m=128 n=64 k=64: illegal memory access".to_owned();
+    assert_eq!(failure(2), Failure::AfterDeviceLost(lost.clone()));
+    assert_eq!(failure(4), Failure::AfterDeviceLost(lost));
+}
+
+#[test]
+fn a_table_of_nvbench_repeats_names_that_nobody_needs() {
+    let text = "Benchmark,Device,T,Elements,Samples,CPU Time (sec),Noise (%),GPU Time (sec),\
+                Noise (%),Skipped\ncopy,0,F32,65536,312,3e-5,2.1,2.1546e-05,3.5,\n\
+                copy,0,F64,65536,0,-nan,-nan,-nan,-nan,\n";
+    let imported = import(text).unwrap();
+    assert_eq!(imported.records[0].point.to_string(), "custom copy/f32 elements=65536");
+    assert_eq!(imported.records[0].time(), Some(Nanos::new(21_546)));
+    assert_eq!(imported.summary.failed, 1);
 }
 
 #[test]
