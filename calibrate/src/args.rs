@@ -50,7 +50,7 @@ pub enum Generated {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Import measurements of others, or logs and tables of yours, into a data set folder.
-    Import(ImportArguments),
+    Import(Box<ImportArguments>),
     /// Fit a model to a data set folder.
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.

@@ -31,8 +31,7 @@ pub fn run(
     let mut data = existing(&folder)?;
     let mut text = String::new();
     for path in &arguments.files {
-        let imported = import::import(path, &options)?;
-        text.push_str(&account(path, &imported.summary));
+        let mut imported = import::import(path, &options)?;
         let set = match &mut data {
             Some(set) => {
                 same_machine(set, &imported.machine, arguments, path)?;
@@ -42,6 +41,10 @@ pub fn run(
         };
         add_software(&mut set.manifest.machine, &imported.machine);
         name_sources(&mut set.manifest, &imported.records, arguments, path);
+        // Flagged by itself for the account; the merged set is gated again below.
+        quality::gate(&mut imported.records, &set.manifest.machine);
+        imported.summary.count(&imported.records);
+        text.push_str(&account(path, &imported.summary));
         let merged = merge::into(&mut set.records, imported.records);
         text.push_str(&merged.text());
     }

@@ -9,7 +9,7 @@ use super::Surroundings;
 use crate::args::ThinArguments;
 use crate::error::{CommandError, UsageError, print};
 use crate::finish::data_folder;
-use crate::thin::check::{self, Comparison};
+use crate::thin::check::{self, Comparison, Split};
 use crate::thin::{self, ThinOptions, Thinned};
 
 /// A thinned table may be this much worse than the full one.
@@ -69,7 +69,10 @@ fn compare(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let thinned = DataSet::read(&data_folder(thinned))?;
-    let comparisons = check::compare(full, &thinned, seed)?;
+    let mut comparisons = Vec::new();
+    for split in Split::ALL {
+        comparisons.extend(check::compare(full, &thinned, split, seed)?);
+    }
     print(around.stdout, &table(&comparisons))?;
     let worse = |comparison: &&Comparison| {
         comparison.points >= TELLING_POINTS && comparison.mean_ratio() > ALLOWED_RATIO
@@ -86,7 +89,7 @@ fn compare(
 /// Held-out errors in percent: median, mean and 90th percentile of both, and their ratios.
 fn table(comparisons: &[Comparison]) -> String {
     let mut text = format!(
-        "{:<30}{:>7}  {:^20}  {:^20}  {:^13}\n{:<30}{:>7}{:>8}{:>7}{:>7}{:>8}{:>7}{:>7}{:>9}{:>7}\n",
+        "{:<30}{:>10}{:>7}  {:^20}  {:^20}  {:^13}\n{:<30}{:>10}{:>7}{:>8}{:>7}{:>7}{:>8}{:>7}{:>7}{:>9}{:>7}\n",
         "",
         "held",
         "full, %",
@@ -104,8 +107,8 @@ fn table(comparisons: &[Comparison]) -> String {
         "mean"
     );
     for comparison in comparisons {
-        let Comparison { name, points, full, thinned } = comparison;
-        text += &format!("{name:<30}{points:>7}");
+        let Comparison { name, split, points, full, thinned } = comparison;
+        text += &format!("{name:<30}{:>10}{points:>7}", split.name());
         for errors in [full, thinned] {
             let percent = [errors.median, errors.mean, errors.p90].map(|error| 100.0 * error);
             text += &format!("{:>8.2}{:>7.2}{:>7.1}", percent[0], percent[1], percent[2]);

@@ -71,9 +71,9 @@ pub fn text(findings: &[Finding]) -> String {
             Severity::Warn => "warn",
             Severity::Fail => "fail",
         };
-        text.push_str(&format!("{word:<6} {check:<11} {found}\n"));
+        text.push_str(&format!("{word:<6} {check:<12} {found}\n"));
         if let Some(remedy) = remedy {
-            text.push_str(&format!("{:<18} hint: {remedy}\n", ""));
+            text.push_str(&format!("{:<19} hint: {remedy}\n", ""));
         }
     }
     text
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(exit_status(&failed, false), ExitStatus::Environment);
         assert_eq!(
             text(&warned),
-            "ok     a           fine\nwarn   b           slow\n                   hint: wait\n"
+            "ok     a            fine\nwarn   b            slow\n                    hint: wait\n"
         );
     }
 

@@ -100,7 +100,7 @@ fn lines(records: &[&Record]) -> BTreeMap<LineKey, Vec<LinePoint>> {
 }
 
 /// The line of a record and its place along it.
-fn place(record: &Record) -> (LineKey, u64) {
+pub(super) fn place(record: &Record) -> (LineKey, u64) {
     let point: &Point = &record.point;
     let axis = point.axis();
     let parameters = point.parameters();
