@@ -10,6 +10,7 @@
 mod correction;
 mod domain;
 mod error;
+pub mod evaluate;
 mod explain;
 mod fit;
 mod held_out;
@@ -28,6 +29,7 @@ mod variant;
 
 pub use domain::Beyond;
 pub use error::PredictError;
+pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Split, evaluate};
 pub use explain::Explanation;
 pub use fit::{FitError, FitOptions};
 pub use held_out::{HeldOut, RegionError};

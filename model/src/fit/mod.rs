@@ -11,7 +11,7 @@ mod select;
 mod train;
 mod variant;
 
-pub(crate) use groups::groups;
+pub(crate) use groups::{Group, groups};
 pub(crate) use train::Task as VariantTask;
 pub(crate) use variant::fit_variant;
 

@@ -1,0 +1,70 @@
+//! Whole evaluations of small tables.
+
+use std::collections::BTreeMap;
+
+use kernelgauge_data::{
+    Collective, CollectivePoint, Conditions, DataSet, Dtype, Flags, Hardware, Links, Machine,
+    Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
+};
+
+use super::*;
+
+/// An all-reduce that follows a knee, with 2 % of noise.
+fn data_set() -> DataSet {
+    let machine = Machine {
+        name: "synthetic-links".to_owned(),
+        device: "synthetic".to_owned(),
+        count: 8,
+        links: Links::Nvlink,
+        software: BTreeMap::new(),
+        hardware: Hardware::default(),
+    };
+    let mut noise = crate::math::Stream::new(3);
+    let mut records = Vec::new();
+    for ranks in [2, 4, 8] {
+        for log in 9..30 {
+            let bytes = 1_u64 << log;
+            let knee = |ns: f64, rate: f64| (ns.sqrt() + (bytes as f64 / rate).sqrt()).powi(2);
+            let wobble = 1.0 + 0.02 * ((noise.next() % 2001) as f64 / 1000.0 - 1.0);
+            let time = knee(6000.0 + 2000.0 * ranks as f64, 200.0) * wobble;
+            records.push(Record {
+                point: Point::Collective(CollectivePoint {
+                    collective: Collective::AllReduce,
+                    dtype: Dtype::F16,
+                    ranks,
+                    nodes: 1,
+                    links: Links::Nvlink,
+                    bytes,
+                }),
+                conditions: Conditions::default(),
+                outcome: Outcome::Measured(Measurement::stated(Nanos::saturating(time))),
+                flags: Flags::NONE,
+            });
+        }
+    }
+    DataSet { manifest: Manifest::new(machine, Origin::Synthetic), records }
+}
+
+#[test]
+fn a_clean_curve_is_predicted_within_its_noise_and_beats_a_lookup() {
+    let evaluation = evaluate(&data_set(), &EvaluateOptions::default());
+    let of = |split: Split| evaluation.rows.iter().find(|row| row.split == split).unwrap();
+    let every_second = of(Split::EverySecond);
+    assert_eq!((every_second.model.points, every_second.fitted), (30, 33));
+    assert!(every_second.model.mape < 0.03, "{:?}", every_second.model);
+    assert!(every_second.model.mape < every_second.interpolation.unwrap().mape);
+    assert!(every_second.coverage > 0.75);
+    assert!(of(Split::Frontier).model.mape < 0.1);
+    assert!(of(Split::Point).width < 0.3);
+}
+
+#[test]
+fn tables_keep_to_a_hundred_columns_and_say_the_same() {
+    let options = EvaluateOptions { splits: vec![Split::Point], ..EvaluateOptions::default() };
+    let evaluation = evaluate(&data_set(), &options);
+    let table = evaluation.table();
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    let mape = format!("{:.2}", evaluation.rows[0].model.mape * 100.0);
+    assert!(table.contains(&mape) && evaluation.markdown().contains(&mape));
+    assert!(evaluation.json().contains("\"split\": \"point\""));
+}
