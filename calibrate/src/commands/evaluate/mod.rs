@@ -5,7 +5,7 @@ mod comparison;
 mod fresh;
 
 use kernelgauge_data::{DataSet, ExitStatus, Family};
-use kernelgauge_model::{FitOptions, Model};
+use kernelgauge_model::{EvaluateOptions, FitOptions, Model, evaluate};
 
 use super::{Surroundings, families};
 use crate::args::{EvaluateArguments, Format};
@@ -13,7 +13,6 @@ use crate::device_list::DeviceList;
 use crate::error::{CommandError, print};
 use crate::finish::{self, MODEL};
 use crate::open;
-use crate::summary::Summary;
 
 /// Runs the command.
 ///
@@ -78,13 +77,17 @@ fn held_out(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     data.records.retain(|record| chosen.contains(&record.point.family()));
-    let model = Model::fit(&data, &FitOptions { seed: arguments.seed })?;
-    let summary = Summary::new(&data, &model.errors()?, Some(&model));
+    let options = EvaluateOptions { seed: arguments.seed, ..EvaluateOptions::default() };
+    let evaluation = evaluate(&data, &options);
     let text = match arguments.format {
-        Format::Table => summary.text(),
-        Format::Markdown => summary.markdown(),
-        Format::Json => finish::json(&summary)?,
+        Format::Table => evaluation.table(),
+        Format::Markdown => evaluation.markdown(),
+        Format::Json => evaluation.json(),
     };
     print(around.stdout, &text)?;
+    if evaluation.rows.is_empty() {
+        around.warn("nothing could be held out", Some("a variant needs at least four points"));
+        return Ok(ExitStatus::Findings);
+    }
     Ok(ExitStatus::Success)
 }
