@@ -17,10 +17,10 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use sha2::{Digest, Sha256};
 
-#[allow(dead_code, reason = "the build script needs the declaration, not the values")]
+#[allow(dead_code, clippy::large_enum_variant, reason = "declared here, parsed elsewhere")]
 #[path = "calibrate/src/args.rs"]
 mod calibrate_args;
-#[allow(dead_code, reason = "the build script needs the declaration, not the values")]
+#[allow(dead_code, clippy::large_enum_variant, reason = "declared here, parsed elsewhere")]
 #[path = "predict/src/args.rs"]
 mod predict_args;
 

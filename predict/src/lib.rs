@@ -1,4 +1,15 @@
-//! Offline predictions.
+//! Offline predictions: how long kernels and collectives take on a machine that is not here.
+//!
+//! A [`Predictor`] is a machine's model, shipped with the project or read from a file that
+//! `calibrate` wrote. It answers a [`Point`](kernelgauge_data::Point) with a
+//! [`Prediction`](kernelgauge_model::Prediction): a time, a 90 % interval, whether the point
+//! lies inside, near or outside what was measured, and what the answer rests on.
+//!
+//! [`run`] is the command `predict` over the same: single questions, batches from files, the
+//! list of machines.
+//!
+//! Left to others: what a model is and how it answers (`kernelgauge-model`), measuring
+//! (`kernelgauge-calibrate`). Nothing here needs a device, a driver or a clock.
 
 #![forbid(unsafe_code)]
 
@@ -18,4 +29,5 @@ pub mod usage;
 
 pub use command::run;
 pub use kernelgauge_data::{BuildInfo, Completions};
+pub use machine::MachineError;
 pub use predictor::{Ask, Predictor};

@@ -52,6 +52,9 @@ impl RowError {
 /// A collective, the dtype rows asked for, and the one that answered.
 pub type StandIn = (Collective, Dtype, Dtype);
 
+/// A machine that rows named, or why it has no model here.
+type Opened = Result<Arc<Predictor>, Arc<MachineError>>;
+
 /// Where rows are answered.
 pub struct Desk {
     ask: Ask,
@@ -59,7 +62,7 @@ pub struct Desk {
     op: Option<OpName>,
     /// The machine of rows that name none.
     usual: Option<Arc<Predictor>>,
-    opened: Mutex<BTreeMap<String, Result<Arc<Predictor>, Arc<MachineError>>>>,
+    opened: Mutex<BTreeMap<String, Opened>>,
 }
 
 /// One thread's place at the desk: remembers the machine of the row before, which is nearly

@@ -1,6 +1,7 @@
 //! Why an answer is what it is: one labelled line for each part, and the same as JSON.
 
 use std::io::{self, Write};
+use std::slice;
 
 use kernelgauge_data::units::four_digits;
 use kernelgauge_data::{Point, fields};
@@ -20,10 +21,10 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let terms: Vec<String> = explanation.terms.iter().map(term).collect();
     labelled(out, "basis", &[basis(explanation)])?;
     if explanation.correction != 1.0 {
-        labelled(out, "learned", &[explanation.correction_kind.clone()])?;
+        labelled(out, "learned", slice::from_ref(&explanation.correction_kind))?;
     }
     labelled(out, "terms", &terms)?;
-    labelled(out, "domain", &[explanation.domain.clone()])?;
+    labelled(out, "domain", slice::from_ref(&explanation.domain))?;
     labelled(out, "nearest", &nearest)?;
     let error = explanation.error.map(|(region, error)| held_out(region, &error));
     labelled(out, "error", error.as_slice())
