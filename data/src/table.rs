@@ -196,8 +196,8 @@ impl<'text> Table<'text> {
         unfinished: Option<Unfinished>,
     ) -> Result<Self, TableError> {
         let mut cells = Vec::new();
-        split_cells(header, &mut cells).map_err(|cell| TableError::Quote { line, cell })?;
         refuse_other_separators(header, line, body)?;
+        split_cells(header, &mut cells).map_err(|cell| TableError::Quote { line, cell })?;
         if let Some(cell) = cells.iter().find(|cell| cell.is_empty() || is_number(cell)) {
             return Err(TableError::NoHeader { line, cell: shorten(cell) });
         }
@@ -504,6 +504,7 @@ mod tests {
         let comma = error("m;t\r\n1;4,2\r\n");
         assert_eq!((comma.line(), comma.to_string().contains("`4,2`")), (Some(2), true));
         assert_eq!(comma.hint().unwrap(), "use '.' as decimal sign and ',' as separator");
+        assert!(error("\"m\";\"t\"\n1;4,2\n").to_string().contains("`4,2`"));
         assert!(error("m\tt\n1\t4.2\n").to_string().contains("a tab"));
     }
 

@@ -23,6 +23,9 @@ const TRIED: [Family; 6] = [
     Family::Copy,
 ];
 
+/// Unused columns listed by name; beyond that they are counted.
+const LISTED_COLUMNS: usize = 8;
+
 /// Where everything stands in a table.
 #[derive(Debug)]
 pub(super) struct Layout {
@@ -168,8 +171,13 @@ fn note_unused(table: &Table<'_>, columns: &Columns, summary: &mut ImportSummary
         .filter(|(_, name)| !RECORD_COLUMNS.contains(name))
         .map(|(index, _)| table.header()[index].as_ref())
         .collect();
+    let more = match unused.len().checked_sub(LISTED_COLUMNS) {
+        Some(more) if more > 0 => format!(" and {more} more"),
+        _ => String::new(),
+    };
     if !unused.is_empty() {
-        summary.note(format!("columns not used: {}", unused.join(", ")));
+        let listed = unused[..unused.len().min(LISTED_COLUMNS)].join(", ");
+        summary.note(format!("columns not used: {listed}{more}"));
     }
 }
 
