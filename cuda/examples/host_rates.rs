@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::io::Write;
+use std::time::Instant;
 
 use kernelgauge_cuda::host::HostDevice;
 use kernelgauge_cuda::{Device, Workload};
@@ -32,14 +33,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !point.to_string().contains(&words) {
             continue;
         }
-        let mut workload =
-            device.prepare(&point, cache, 1).map_err(|failure| format!("{point}: {failure}"))?;
-        workload.verify().map_err(|failure| format!("{point}: {failure}"))?;
-        let best = best(workload.as_mut()).map_err(|failure| format!("{point}: {failure}"))?;
+        let begin = Instant::now();
+        let named = |failure| format!("{point}: {failure}");
+        let mut workload = device.prepare(&point, cache, 1).map_err(named)?;
+        let made = Nanos::saturating(begin.elapsed().as_nanos() as f64);
+        workload.verify().map_err(named)?;
+        let best = best(workload.as_mut()).map_err(named)?;
         let (gb_s, gflop_s) = rates(&point, best);
-        let line = format!("{point} {}", cache.name());
         let best = Nanos::saturating(best);
-        writeln!(out, "{line:<72} {best:>10} {gb_s:>8} GB/s {gflop_s:>8} GFLOP/s")?;
+        writeln!(out, "{point} {}", cache.name())?;
+        writeln!(out, "  {best:<9} {gb_s:>6} GB/s {gflop_s:>6} GFLOP/s   operands made in {made}")?;
     }
     Ok(())
 }

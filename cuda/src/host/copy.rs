@@ -26,7 +26,7 @@ impl<'arena> CopyKernel<'arena> {
     ) -> Result<Self, Failure> {
         Ok(CopyKernel {
             source: carver.random(bytes, slots, (seed, 0))?,
-            target: carver.zeroed(bytes, slots)?,
+            target: carver.blank(bytes, slots)?,
         })
     }
 }

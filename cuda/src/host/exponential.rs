@@ -26,7 +26,7 @@ pub fn exp_f32(x: f32) -> f32 {
     series = series * rest + 8.333_452e-3;
     series = series * rest + 4.166_579_6e-2;
     series = series * rest + 1.666_666_5e-1;
-    series = series * rest + 5.000_000_1e-1;
+    series = series * rest + 0.5;
     let mantissa = series * rest * rest + rest + 1.0;
     mantissa * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }

@@ -61,7 +61,7 @@ impl<'arena, T: Real> GemmKernel<'arena, T> {
             spread: point.batch >= 2 * threads.count() as u64 && work >= SPLIT_WORK,
             a: carver.random(a, 1, (seed, 0))?,
             b: carver.random(b, 1, (seed, 1))?,
-            c: carver.zeroed(c, 1)?,
+            c: carver.blank(c, 1)?,
             seed,
         })
     }
@@ -78,7 +78,10 @@ impl<'arena, T: Real> GemmKernel<'arena, T> {
         // The error of a plain sum of k products, each below 1, is about 0.12 k epsilon (a
         // random walk of roundings of a random walk); of n such, sqrt(n) times that. Eight
         // standard deviations.
-        let tolerance = T::EPSILON * (k as f64 + 8.0) * (n as f64).sqrt();
+        // The reference sums n terms of up to k in f64, whose own roundings matter beside those
+        // of an f64 product.
+        let tolerance =
+            T::EPSILON * (k as f64 + 8.0) * (n as f64).sqrt() + f64::EPSILON * (n * k) as f64;
         for (row, (found, expected)) in c.chunks_exact(n).zip(a.chunks_exact(k)).enumerate() {
             deviation.check(dot(found, &signs), dot(expected, &narrow), tolerance, || {
                 format!("row {row} of product {product}, summed with random signs")

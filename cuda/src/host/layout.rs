@@ -61,11 +61,16 @@ impl Layout {
         usize::try_from(self.slots).unwrap_or(usize::MAX)
     }
 
-    /// Bytes in all; none on overflow.
-    pub fn bytes(&self) -> Option<u64> {
+    /// Bytes of all operands; none on overflow.
+    pub fn operand_bytes(&self) -> Option<u64> {
         self.operands
             .iter()
-            .try_fold(self.hidden, |sum, bytes| sum.checked_add(operand_bytes(*bytes, self.slots)?))
+            .try_fold(0_u64, |sum, bytes| sum.checked_add(operand_bytes(*bytes, self.slots)?))
+    }
+
+    /// Bytes in all, with what a library takes for itself; none on overflow.
+    pub fn bytes(&self) -> Option<u64> {
+        self.operand_bytes()?.checked_add(self.hidden)
     }
 }
 

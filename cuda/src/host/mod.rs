@@ -174,13 +174,14 @@ impl Device for HostDevice {
         supported(point, cache).map_err(Failure::Device)?;
         let layout = self.layout(point, cache);
         let slots = layout.as_ref().map_or(1, Layout::slots);
+        let operands = layout.as_ref().and_then(Layout::operand_bytes).unwrap_or(u64::MAX);
         let (needs, free) = (self.memory_needed(point, cache), self.free_memory());
         if needs > free {
             return Err(Failure::Device(format!("needs {needs}, {free} free")));
         }
         let HostDevice { threads, arena, .. } = self;
         let threads: &'device Threads = threads;
-        let carver = arena.reserve(needs, threads)?;
+        let carver = arena.reserve(Bytes::new(operands), threads)?;
         let setting = Setting { slots, seed, threads, carver };
         match dtype_of(point) {
             Some(Dtype::F64) => setting.workload::<f64>(point),

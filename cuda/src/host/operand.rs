@@ -71,18 +71,19 @@ pub struct Carver<'arena> {
 }
 
 impl<'arena> Carver<'arena> {
-    /// Cuts an operand of `slots` copies of `len` elements, zeroed.
+    /// Cuts an operand of `slots` copies of `len` elements, to be written: copy 0 is zeroed, so
+    /// that no result of an earlier point can pass for one of this; the others hold anything.
     ///
     /// # Errors
     /// When the arena is too small.
-    pub fn zeroed<T: Element>(
+    pub fn blank<T: Element>(
         &mut self,
         len: u64,
         slots: usize,
     ) -> Result<Operand<'arena, T>, Failure> {
-        let operand = self.cut::<T>(len, slots)?;
+        let mut operand = self.cut::<T>(len, slots)?;
         self.threads.run(|| {
-            operand.data.par_chunks_mut(1 << 16).for_each(|chunk| chunk.fill(T::zeroed()));
+            operand.slot_mut(0).par_chunks_mut(1 << 16).for_each(|chunk| chunk.fill(T::zeroed()));
         });
         Ok(operand)
     }
@@ -167,7 +168,7 @@ mod tests {
         let before = second.slot(0).to_vec();
         first.slot_mut(2).fill(9.0);
         assert_eq!(second.slot(0), before);
-        assert!(carver.zeroed::<f32>(1 << 20, 1).is_err());
+        assert!(carver.blank::<f32>(1 << 20, 1).is_err());
         let again: Vec<f32> = first.slot(0).to_vec();
         let mut carver = arena.reserve(Bytes::new(need), &threads).unwrap();
         assert_eq!(carver.random::<f32>(17, 3, (1, 0)).unwrap().slot(0), again);

@@ -124,13 +124,14 @@ fn huge_points_are_refused_before_any_allocation() {
 }
 
 #[test]
-fn memory_needed_is_what_preparing_takes() {
+fn memory_needed_covers_what_preparing_takes() {
     for (point, cache) in every_family() {
         let mut device = device(1);
         let needs = device.memory_needed(&point, cache).get();
         device.prepare(&point, cache, 0).map(drop).unwrap();
         let taken = device.arena.bytes().get();
-        assert!((needs..needs + 128).contains(&taken), "{point}: {needs} stated, {taken} taken");
+        assert!(taken <= needs + 128, "{point}: {needs} stated, {taken} taken");
+        assert!(2 * taken >= needs, "{point}: {needs} stated, only {taken} taken");
     }
 }
 

@@ -66,9 +66,9 @@ impl<'arena, T: Real> BackwardKernel<'arena, T> {
             weights: carver.random(lengths.weights, 1, (seed, 0))?,
             gradients: carver.random(lengths.bags, 1, (seed, 1))?,
             bags: Bags::new(point, &lengths, seed, carver, threads)?,
-            squares: carver.zeroed(lengths.squares, 1)?,
-            keys: carver.zeroed(lengths.keys, 1)?,
-            scratch: carver.zeroed(lengths.keys, 1)?,
+            squares: carver.blank(lengths.squares, 1)?,
+            keys: carver.blank(lengths.keys, 1)?,
+            scratch: carver.blank(lengths.keys, 1)?,
             before: HashMap::new(),
             seed,
         })

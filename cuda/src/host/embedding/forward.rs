@@ -38,7 +38,7 @@ impl<'arena, T: Real> ForwardKernel<'arena, T> {
             dim: point.dim as usize,
             batch: point.batch as usize,
             weights: carver.random(lengths.weights, 1, (seed, 0))?,
-            out: carver.zeroed(lengths.bags, 1)?,
+            out: carver.blank(lengths.bags, 1)?,
             bags: Bags::new(point, &lengths, seed, carver, threads)?,
             seed,
         })

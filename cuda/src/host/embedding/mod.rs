@@ -88,8 +88,8 @@ impl<'arena> Bags<'arena> {
         carver: &mut Carver<'arena>,
         threads: &Threads,
     ) -> Result<Self, Failure> {
-        let mut indices = carver.zeroed(lengths.indices, 1)?;
-        let mut offsets = carver.zeroed(lengths.offsets, 1)?;
+        let mut indices = carver.blank(lengths.indices, 1)?;
+        let mut offsets = carver.blank(lengths.offsets, 1)?;
         threads.run(|| {
             indices::fill(point, seed, indices.slot_mut(0), offsets.slot_mut(0));
         });

@@ -72,7 +72,7 @@ impl<'arena, T: Real> MemoryKernel<'arena, T> {
             columns: point.columns as usize,
             first: carver.random(first, slots, (seed, 0))?,
             second: carver.random(second, slots, (seed, 1))?,
-            result: carver.zeroed(result, slots)?,
+            result: carver.blank(result, slots)?,
             seed,
         })
     }
