@@ -116,3 +116,54 @@ fn a_header_alone_is_a_batch_of_nothing() {
     let said = predict_reading(&["batch", "-"], "dtype,bacth,m,n,k\n");
     assert_eq!(said.stderr, "warning: column `bacth` is passed through; did you mean `batch`?\n");
 }
+
+/// Changes bytes of `input` here and there: overwrites, deletes, doubles, cuts.
+fn mutated(input: &[u8], seed: u64) -> Vec<u8> {
+    const NASTY: &[u8] = b",\"\n\r{}[]:;#\\0-9.e\xff\x00 ";
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = |below: usize| {
+        // xorshift64: any even-handed source will do here.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below.max(1) as u64) as usize
+    };
+    let mut bytes = input.to_vec();
+    for _ in 0..1 + draw(8) {
+        let at = draw(bytes.len());
+        match draw(4) {
+            0 => bytes[at] = NASTY[draw(NASTY.len())],
+            1 if bytes.len() > 1 => drop(bytes.remove(at)),
+            2 => bytes.insert(at, NASTY[draw(NASTY.len())]),
+            _ => bytes.truncate(at + 1),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn no_input_makes_a_batch_panic_or_invent_rows() {
+    let model = model_file("mutations").display().to_string();
+    let path = folder("mutations").join("input");
+    let csv =
+        &b"layer,op,dtype,m,n,k\n\"a,\nb\",gemm,bf16,256,4096,4096\nc,gemm,f32,8,1024,1024\n"[..];
+    let json =
+        &b"{\"op\":\"gemm\",\"dtype\":\"bf16\",\"m\":8,\"n\":1024,\"k\":1024}\n{\"m\":1}\n"[..];
+    for seed in 0..400 {
+        let input = mutated(if seed % 2 == 0 { csv } else { json }, seed);
+        fs::write(&path, &input).unwrap();
+        let arguments = ["predict", "batch", path.to_str().unwrap(), "--machine", &model];
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let status = kernelgauge_predict::run(
+            arguments.into_iter().map(Into::into),
+            &mut out,
+            &mut err,
+            &kernelgauge_predict::BuildInfo::plain(),
+        );
+        let lines = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
+        assert!(status.code() <= 2, "seed {seed}");
+        assert!(status.code() == 0 || !err.is_empty(), "seed {seed} failed in silence");
+        assert!(lines(&out) <= lines(&input) + 1, "seed {seed} grew");
+        assert!(std::str::from_utf8(&out).is_ok(), "seed {seed} wrote no text");
+    }
+}

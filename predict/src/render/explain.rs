@@ -101,7 +101,7 @@ fn term(explained: &ExplainedTerm) -> String {
 fn held_out(region: &str, error: &RegionError) -> String {
     let percent = |share: f64| four_digits((share * 1e4).round() / 100.0);
     format!(
-        "{region}, held out: median {} %, p90 {} % (n = {})",
+        "{region}, held out: median {} %, p90 {} % (n={})",
         percent(error.median),
         percent(error.p90),
         error.points
@@ -122,7 +122,8 @@ fn parameters(point: &Point) -> String {
     pairs.join(" ")
 }
 
-/// A label and `parts` joined by ` · `, broken between parts where the line gets too long.
+/// A label and `parts` joined by ` · `, broken between parts where the line gets too long, and
+/// within a part, between words, where it has to be.
 fn labelled(out: &mut dyn Write, label: &str, parts: &[String]) -> io::Result<()> {
     if parts.is_empty() {
         return Ok(());
@@ -130,15 +131,54 @@ fn labelled(out: &mut dyn Write, label: &str, parts: &[String]) -> io::Result<()
     write!(out, "{label:<LABEL$}")?;
     let mut at = LABEL;
     for (index, part) in parts.iter().enumerate() {
-        let length = part.chars().count() + 3;
-        if index > 0 && at + length > LINE {
+        let separator = if index > 0 { " · " } else { "" };
+        let fits = at + separator.chars().count() + part.chars().count() <= LINE;
+        if index > 0 && !fits {
+            write!(out, "\n{:LABEL$}", "")?;
+            at = LABEL;
+        } else {
+            write!(out, "{separator}")?;
+            at += separator.chars().count();
+        }
+        at = write_words(out, part, at)?;
+    }
+    writeln!(out)
+}
+
+/// Writes `text` from column `at` on; returns the column after it.
+fn write_words(out: &mut dyn Write, text: &str, mut at: usize) -> io::Result<usize> {
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && at + 1 + length > LINE {
             write!(out, "\n{:LABEL$}", "")?;
             at = LABEL;
         } else if index > 0 {
-            write!(out, " · ")?;
+            write!(out, " ")?;
+            at += 1;
         }
-        write!(out, "{part}")?;
+        write!(out, "{word}")?;
         at += length;
     }
-    writeln!(out)
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_parts_and_words() {
+        let shown = |parts: &[&str]| {
+            let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+            let mut out = Vec::new();
+            labelled(&mut out, "terms", &parts).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(shown(&["launch 2 µs", "memory 3 µs"]), "terms     launch 2 µs · memory 3 µs\n");
+        let long = "word ".repeat(30);
+        for line in shown(&["launch 2 µs", long.trim_end()]).lines() {
+            assert!(line.chars().count() <= LINE, "{line}");
+        }
+        assert_eq!(shown(&[]), "");
+    }
 }
