@@ -55,7 +55,7 @@ pub enum Command {
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.
     Evaluate(EvaluateArguments),
-    /// Make a data set smaller, keeping the rows that tell most, and show what that costs.
+    /// Make a data set smaller by an even choice of its rows, or show what that cost.
     Thin(ThinArguments),
     /// Say what is here, what is missing, what that costs and what to do about it.
     Doctor(DoctorArguments),
@@ -275,7 +275,7 @@ pub struct ThinArguments {
     #[arg(long, value_name = "DIR", group = "task", conflicts_with = "out")]
     pub check: Option<PathBuf>,
 
-    /// Seed of the choice between equals, and of what is held out.
+    /// Seed of the choice, or of what is held out.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 }

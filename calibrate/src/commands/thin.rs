@@ -88,24 +88,12 @@ fn compare(
 
 /// Held-out errors in percent: median, mean and 90th percentile of both, and their ratios.
 fn table(comparisons: &[Comparison]) -> String {
-    let mut text = format!(
-        "{:<30}{:>10}{:>7}  {:^20}  {:^20}  {:^13}\n{:<30}{:>10}{:>7}{:>8}{:>7}{:>7}{:>8}{:>7}{:>7}{:>9}{:>7}\n",
-        "",
-        "held",
-        "full, %",
-        "thinned, %",
-        "ratio",
-        "family and variant",
-        "out",
-        "median",
-        "mean",
-        "p90",
-        "median",
-        "mean",
-        "p90",
-        "median",
-        "mean"
-    );
+    let mut text = format!("{:<47}{:^22}  {:^20}  {:^13}\n", "", "full, %", "thinned, %", "ratio");
+    text += &format!("{:<30}{:>10}{:>7}", "family and variant", "held out", "points");
+    for _ in 0..2 {
+        text += &format!("{:>8}{:>7}{:>7}", "median", "mean", "p90");
+    }
+    text += &format!("{:>9}{:>7}\n", "median", "mean");
     for comparison in comparisons {
         let Comparison { name, split, points, full, thinned } = comparison;
         text += &format!("{name:<30}{:>10}{points:>7}", split.name());

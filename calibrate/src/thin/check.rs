@@ -79,7 +79,12 @@ impl Comparison {
 ///
 /// # Errors
 /// A table that cannot be fitted.
-pub fn compare(full: &DataSet, thinned: &DataSet, seed: u64) -> Result<Vec<Comparison>, FitError> {
+pub fn compare(
+    full: &DataSet,
+    thinned: &DataSet,
+    split: Split,
+    seed: u64,
+) -> Result<Vec<Comparison>, FitError> {
     let options = FitOptions { seed };
     let held_out = |record: &Record| is_held_out(record, split, seed);
     let of_full = Model::fit(&without(full, held_out), &options)?;

@@ -1,15 +1,14 @@
 //! `calibrate thin`: fewer rows that say nearly the same.
 //!
 //! Published tables are denser than a repository should be. Thinning keeps whole measurements
-//! and chooses which: along every line (all parameters but the sweep axis equal) it leaves out,
-//! one after the other, the point whose neighbours tell it best, over all lines of the data set
-//! at once, until the files fit. Both ends of every line stay, so the domain does too.
+//! and chooses which: an even share of every line, shifted from line to line, so that what one
+//! line leaves out its neighbours keep ([`order`]). Ends of long lines and the extremes of
+//! every parameter stay, so the domain does too.
 //!
 //! Left to others: whether the rest is enough, which [`check`] answers with fitted models.
 
 pub mod check;
 mod kernels;
-mod line;
 mod order;
 
 use std::collections::BTreeMap;
@@ -24,7 +23,7 @@ use order::Removal;
 pub struct ThinOptions {
     /// All CSV files together, at most.
     pub max_bytes: Bytes,
-    /// Decides between points that are told equally well.
+    /// Shifts the lattice of what is kept.
     pub seed: u64,
     /// Move kernel names from the rows to the notes of each file.
     pub summarise_kernels: bool,
@@ -57,10 +56,10 @@ pub struct Thinned {
 /// Why a data set cannot be thinned so far.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ThinError {
-    /// Even the ends of all lines are too much.
-    #[error("the ends of all lines alone take {needed}, over the {limit} asked for")]
+    /// Even what is never left out is too much.
+    #[error("what is never left out takes {needed}, over the {limit} asked for")]
     TooSmall {
-        /// What the ends take.
+        /// What it takes.
         needed: Bytes,
         /// What was asked for.
         limit: Bytes,
@@ -73,10 +72,10 @@ impl Diagnostic for ThinError {
     }
 }
 
-/// Leaves out what the rest tells best, until `data` fits.
+/// Leaves out points, evenly, until `data` fits.
 ///
 /// # Errors
-/// [`ThinError::TooSmall`] when the ends of all lines do not fit.
+/// [`ThinError::TooSmall`] when what is never left out does not fit.
 pub fn thin(data: DataSet, options: &ThinOptions) -> Result<Thinned, ThinError> {
     let data = if options.summarise_kernels { kernels::summarise(data) } else { data };
     let usable: Vec<&Record> =

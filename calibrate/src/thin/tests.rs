@@ -5,7 +5,7 @@ use kernelgauge_data::{
 
 use super::*;
 
-/// Time of a made-up GEMM: flat to m = 64, then a step at every 256, then proportional.
+/// Time of a made-up GEMM: a launch and a step at every 256.
 fn time_ns(m: u64, n: u64) -> u64 {
     let tiles = m.div_ceil(256).max(1) * n.div_ceil(128);
     2_000 + tiles * 500
@@ -37,7 +37,7 @@ fn data() -> DataSet {
     let mut manifest = Manifest::new(machine, Origin::Synthetic);
     manifest.files.push(FileEntry { name: "gemm.csv".to_owned(), ..FileEntry::default() });
     let mut records = Vec::new();
-    for n in [128, 1024, 4096] {
+    for n in [100, 1024, 4096] {
         records.extend((0..=40).map(|step| gemm(1 + step * 100, n)));
     }
     for bytes in (3..20).map(|power| 1 << power) {
@@ -77,7 +77,7 @@ fn what_is_kept_fits_and_reaches_as_far() {
     let thinned = thin(data(), &options(0.5)).unwrap();
     assert!(thinned.bytes <= options(0.5).max_bytes);
     assert_eq!(thinned.bytes, thinned.data.csv_bytes());
-    for n in [128, 1024, 4096] {
+    for n in [100, 1024, 4096] {
         let values = axis_values(&thinned.data, n);
         assert_eq!((values.first(), values.last()), (Some(&1), Some(&4001)), "n={n}");
     }
@@ -86,17 +86,19 @@ fn what_is_kept_fits_and_reaches_as_far() {
 }
 
 #[test]
-fn rows_are_spent_where_times_bend() {
+fn neighbouring_lines_leave_out_different_places() {
     let thinned = thin(data(), &options(0.6)).unwrap();
-    // One tile in n: most of a call is its launch, so nearly every point tells the others.
-    let (flat, steep) = (axis_values(&thinned.data, 128), axis_values(&thinned.data, 4096));
-    assert!(flat.len() < steep.len(), "{flat:?} against {steep:?}");
+    let (one, other) = (axis_values(&thinned.data, 1024), axis_values(&thinned.data, 4096));
+    let shared = one.iter().filter(|value| other.contains(value)).count();
+    let (fewer, both) = (one.len().min(other.len()), one.len() + other.len() - shared);
+    assert!(shared < fewer && both > one.len().max(other.len()), "{one:?} and {other:?}");
 }
 
 #[test]
 fn the_same_seed_keeps_the_same_rows() {
     let kept = |seed| thin(data(), &ThinOptions { seed, ..options(0.5) }).unwrap().data.records;
     assert_eq!(kept(1), kept(1));
+    assert_ne!(kept(1), kept(2));
 }
 
 #[test]
