@@ -106,6 +106,9 @@ fn nearest(model: &VariantModel, point: &Point, estimate: &Estimate) -> Vec<(Poi
 fn error_of(model: &VariantModel, estimate: &Estimate) -> Option<(&'static str, RegionError)> {
     let held_out = &model.held_out;
     let (name, error) = match estimate.region {
+        Region::Known { fresh: true, .. } if held_out.fresh.is_some() => {
+            ("points of measured lines, at values never measured", held_out.fresh)
+        }
         Region::Known { .. } => ("points of measured lines", held_out.known),
         Region::Unseen => ("lines never measured", held_out.unseen),
         Region::Near | Region::Outside { .. } => ("two octaves beyond the rest", held_out.near),

@@ -27,8 +27,10 @@ pub struct RegionError {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
-    /// Points between measured points of their line.
+    /// Points between measured points of their line, at a value of the axis that other lines have.
     pub known: Option<RegionError>,
+    /// The same at a value of the axis that no line has.
+    pub fresh: Option<RegionError>,
     /// Points of lines held out whole.
     pub unseen: Option<RegionError>,
     /// Points up to two octaves beyond the rest.
@@ -80,9 +82,10 @@ fn crossed_coverage(residuals: &[f64]) -> f64 {
 impl HeldOut {
     /// The errors of `residuals`.
     pub(crate) fn of(residuals: &Residuals) -> HeldOut {
-        let known: Vec<f64> = residuals.known.iter().map(|(_, residual)| *residual).collect();
+        let of = |pairs: &[(f64, f64)]| pairs.iter().map(|(_, r)| *r).collect::<Vec<f64>>();
         HeldOut {
-            known: RegionError::of(&known),
+            known: RegionError::of(&of(&residuals.known)),
+            fresh: RegionError::of(&of(&residuals.fresh)),
             unseen: RegionError::of(&residuals.unseen),
             near: RegionError::of(&residuals.near),
             analytical: RegionError::of(&residuals.analytical),
@@ -91,7 +94,7 @@ impl HeldOut {
 
     /// Whether the numbers can be errors.
     pub(crate) fn is_sound(&self) -> bool {
-        [self.known, self.unseen, self.near, self.analytical]
+        [self.known, self.fresh, self.unseen, self.near, self.analytical]
             .iter()
             .flatten()
             .all(RegionError::is_sound)

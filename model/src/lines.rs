@@ -23,6 +23,8 @@ pub(crate) struct Lines {
     /// Where each line's points begin; one more than there are lines.
     starts: Vec<u32>,
     axis_values: Vec<u64>,
+    /// The values of the axis on any line, ascending.
+    distinct_values: Vec<u64>,
     times: Vec<Nanos>,
     /// Fifth and 95th percentile of each point's samples, zero where unknown; empty if all are.
     ranges: Vec<(Nanos, Nanos)>,
@@ -102,6 +104,9 @@ impl Lines {
     pub(crate) fn seal(&mut self) {
         self.starts.push(self.times.len() as u32);
         self.residuals = vec![OnceLock::new(); self.starts.len() - 1];
+        self.distinct_values = self.axis_values.clone();
+        self.distinct_values.sort_unstable();
+        self.distinct_values.dedup();
     }
 
     /// Number of measured points.
@@ -193,6 +198,11 @@ impl Lines {
     /// Residuals of a line's points, from `compute` at the first call.
     pub(crate) fn residuals(&self, line: usize, compute: impl FnOnce() -> Box<[f32]>) -> &[f32] {
         self.residuals[line].get_or_init(compute)
+    }
+
+    /// Whether any line was measured at a value of the axis.
+    pub(crate) fn has_axis_value(&self, value: u64) -> bool {
+        self.distinct_values.binary_search(&value).is_ok()
     }
 
     /// Octaves between the two points around a place that lies between them.

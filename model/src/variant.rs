@@ -176,10 +176,10 @@ impl VariantModel {
         if with_line && let Some(place) = self.lines.find(parameters) {
             estimate.place = Some(place);
             estimate.line = self.blend * self.line_residual(point, parameters, &place);
-            if matches!(place.position, Position::Between | Position::Exact) {
-                let gap =
-                    if place.position == Position::Between { self.lines.gap(&place) } else { 1e-3 };
-                estimate.region = Region::Known { gap };
+            if place.position == Position::Between {
+                let gap = self.lines.gap(&place);
+                let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
+                estimate.region = Region::Known { gap, fresh };
             }
         }
         estimate

@@ -1,8 +1,8 @@
 //! Which points are held out together.
 //!
 //! Point folds hold single points of lines out, so that their neighbours stay; line folds hold
-//! lines out whole; stride folds hold out all but every second or fourth point of each line, so
-//! that gaps of two sizes are seen; the frontier holds out the top two octaves of the axis.
+//! lines out whole; axis folds hold whole values of the axis out, so that gaps of several sizes
+//! are seen at values that no line has; the frontier holds out the top two octaves of the axis.
 
 use kernelgauge_data::point::Parameters;
 
@@ -63,31 +63,22 @@ fn key_of(row: &Row<'_>, axis: usize) -> Parameters {
     crate::shape::replaced(&row.parameters, axis, 0)
 }
 
-/// Folds that leave every second point of each line in, from either end, and every fourth.
-pub(super) fn stride_folds(rows: &[Row<'_>]) -> Vec<Held> {
+/// Folds that hold every second value of the axis out; where there are few rows, from either
+/// end, and also three values of four.
+pub(super) fn axis_folds(rows: &[Row<'_>]) -> Vec<Held> {
     let Some(first) = rows.first() else { return Vec::new() };
     let axis = first.point.axis();
-    let mut order: Vec<(Parameters, u64, usize)> = rows
-        .iter()
-        .enumerate()
-        .map(|(index, row)| (key_of(row, axis), row.parameters[axis], index))
-        .collect();
-    order.sort();
-    let mut position = vec![0; rows.len()];
-    let mut longest = 0;
-    for line in order.chunk_by(|a, b| a.0 == b.0) {
-        longest = longest.max(line.len());
-        for (at, (_, _, index)) in line.iter().enumerate() {
-            position[*index] = at;
-        }
-    }
+    let mut values: Vec<u64> = rows.iter().map(|row| row.parameters[axis]).collect();
+    values.sort_unstable();
+    values.dedup();
     let keep = |every: usize, from: usize| -> Held {
-        position.iter().map(|at| at % every != from).collect()
+        let place = |row: &Row<'_>| values.binary_search(&row.parameters[axis]).unwrap_or(0);
+        rows.iter().map(|row| place(row) % every != from).collect()
     };
-    match longest {
-        0..5 => Vec::new(),
-        5..9 => vec![keep(2, 0)],
-        _ => vec![keep(2, 0), keep(2, 1), keep(4, 0), keep(4, 2)],
+    match (values.len(), rows.len() <= SMALL) {
+        (0..5, _) => Vec::new(),
+        (_, false) | (5..9, true) => vec![keep(2, 0)],
+        (_, true) => vec![keep(2, 0), keep(2, 1), keep(4, 0), keep(4, 2)],
     }
 }
 

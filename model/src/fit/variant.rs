@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::folds::{self, Held, SMALL};
-use super::select::Choice;
+use super::folds::{self, Held};
 use super::train::{Task, train, train_as};
 use crate::held_out::HeldOut;
 use crate::interval::{Intervals, Region, Residuals};
@@ -16,10 +15,8 @@ use crate::variant::VariantModel;
 enum Outer {
     /// Choice and fit are repeated on what is left in.
     Nested(Held),
-    /// The choice of the whole is fitted to what is left in, for what it says about wide gaps.
-    Strided(Held),
-    /// The same, for what it says about points beyond the rest.
-    Frontier(Held),
+    /// The choice of the whole is fitted to what is left in.
+    Again(Held),
 }
 
 /// Fits `rows`, of which there are at least four.
@@ -28,10 +25,8 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let mut outers: Vec<Outer> = Vec::new();
     outers.extend(folds::point_folds(rows, task.seed).into_iter().map(Outer::Nested));
     outers.extend(folds::line_folds(rows, task.seed).into_iter().map(Outer::Nested));
-    if rows.len() <= SMALL {
-        outers.extend(folds::stride_folds(rows).into_iter().map(Outer::Strided));
-    }
-    outers.extend(folds::frontier(rows).map(Outer::Frontier));
+    outers.extend(folds::axis_folds(rows).into_iter().map(Outer::Again));
+    outers.extend(folds::frontier(rows).map(Outer::Again));
     let per_fold: Vec<Residuals> = outers
         .par_iter()
         .map(|outer| match outer {
@@ -39,14 +34,10 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
                 let (kept, out) = folds::split(rows, held);
                 residuals(&train(task, &kept).0, &out)
             }
-            Outer::Strided(held) => {
+            Outer::Again(held) => {
                 let (kept, out) = folds::split(rows, held);
-                let strided = residuals(&train_again(task, &kept, &choice), &out).known;
-                Residuals { strided, ..Residuals::default() }
-            }
-            Outer::Frontier(held) => {
-                let (kept, out) = folds::split(rows, held);
-                residuals(&train_again(task, &kept, &choice), &out)
+                let term = AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache);
+                residuals(&train_as(task, &kept, term, &choice), &out)
             }
         })
         .collect();
@@ -64,12 +55,6 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     model
 }
 
-/// Fits the term and the correction that was chosen to other rows.
-fn train_again(task: &Task<'_>, rows: &[Row<'_>], choice: &Choice) -> VariantModel {
-    let term = AnalyticalTerm::fit(task.family, rows, task.machine, task.cache);
-    train_as(task, rows, term, choice)
-}
-
 /// What held-out rows exceed the model's answers by, in the region each lies in.
 fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
     let mut residuals = Residuals::default();
@@ -78,7 +63,10 @@ fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
         let estimate = model.estimate(row.point, &row.parameters, location, true);
         let residual = row.log_ns - estimate.log_ns();
         match estimate.region {
-            Region::Known { gap } => residuals.known.push((gap, residual)),
+            Region::Known { gap, fresh: true } => residuals.fresh.push((gap, residual)),
+            Region::Known { gap, fresh: false } => residuals.known.push((gap, residual)),
+            // Off the end of a line says nothing about lines never measured.
+            Region::Unseen if estimate.place.is_some() => {}
             Region::Unseen => residuals.unseen.push(residual),
             Region::Near => residuals.near.push(residual),
             Region::Outside { .. } => continue,

@@ -2,10 +2,12 @@
 //!
 //! `t = launch + reach * key + norm4(arithmetic, memory)`. Arithmetic is the two products (and
 //! the exponentials, at their own rate) of the causal, windowed pairs, rounded up to whole waves
-//! of blocks of 128 queries; memory is queries, keys, values and output once, slower while fewer
-//! blocks than units are in flight. The work is that of [`kernelgauge_data::AttentionPoint`].
+//! of blocks; memory is queries, keys, values and output once, slower while fewer blocks than
+//! units are in flight. A block is 128 queries of a head over a prompt, and one group of heads
+//! that share keys in generation, where the keys are split over idle units as flash decoding
+//! does (Dao et al. 2023). The work is that of [`kernelgauge_data::AttentionPoint`].
 
-use kernelgauge_data::{AttentionPoint, Machine, Point};
+use kernelgauge_data::{AttentionPhase, AttentionPoint, Machine, Point};
 use serde::{Deserialize, Serialize};
 
 use super::{ExplainedTerm, Features, possible, thinned};
@@ -27,6 +29,10 @@ pub(crate) struct AttentionTerm {
     memory_bytes_per_ns: f64,
     occupancy_half: f64,
     key_ns: f64,
+    /// Fewest keys of a part when the keys of a block are split.
+    split_keys: f64,
+    /// Whether keys are split where every head has its own.
+    splits_all: bool,
 }
 
 /// What the shape says, before any constant.
@@ -36,6 +42,9 @@ struct Shape {
     bytes: f64,
     blocks: f64,
     reach: f64,
+    /// Whether this is generation, and whether heads share keys.
+    generation: bool,
+    shared: bool,
 }
 
 /// The parts of one point.
@@ -47,10 +56,12 @@ struct Parts {
 }
 
 impl AttentionTerm {
-    fn of(units: u32, parameters: &[f64]) -> Self {
+    fn of(units: u32, splits_all: bool, parameters: &[f64]) -> Self {
         let constant = |index: usize| round9(exp(parameters[index]));
         AttentionTerm {
             units,
+            splits_all,
+            split_keys: constant(6),
             launch_ns: constant(0),
             flops_per_ns: constant(1),
             pairs_per_ns: constant(2),
@@ -61,7 +72,9 @@ impl AttentionTerm {
     }
 
     fn parts_of(&self, shape: &Shape) -> Parts {
-        let waves = shape.blocks / f64::from(self.units.max(1));
+        let units = f64::from(self.units.max(1));
+        let splits = self.splits(shape, units);
+        let waves = shape.blocks * splits / units;
         let whole = if self.units == 0 || waves > 4.0 { waves } else { waves.ceil() };
         let arithmetic = shape.flops / self.flops_per_ns + shape.pairs / self.pairs_per_ns;
         let half = self.occupancy_half;
@@ -69,9 +82,17 @@ impl AttentionTerm {
         Parts {
             arithmetic_ns: arithmetic * whole / waves,
             memory_ns: shape.bytes / self.memory_bytes_per_ns / occupied,
-            keys_ns: shape.reach * self.key_ns,
+            keys_ns: shape.reach / splits * self.key_ns,
             waves,
         }
+    }
+
+    /// Parts that the keys of a block are split into.
+    fn splits(&self, shape: &Shape, units: f64) -> f64 {
+        if !shape.generation || !(shape.shared || self.splits_all) {
+            return 1.0;
+        }
+        (units / shape.blocks).min(shape.reach / self.split_keys).max(1.0)
     }
 
     fn total_ns(&self, shape: &Shape) -> f64 {
@@ -132,10 +153,11 @@ impl AttentionTerm {
 
     pub(super) fn is_sound(&self) -> bool {
         let rates = [self.flops_per_ns, self.pairs_per_ns, self.memory_bytes_per_ns];
-        possible(&[self.launch_ns, self.occupancy_half, self.key_ns])
+        possible(&[self.launch_ns, self.occupancy_half, self.key_ns, self.split_keys])
             && possible(&rates)
             && rates.iter().all(|rate| *rate > 0.0)
             && self.launch_ns > 0.0
+            && self.split_keys >= 1.0
     }
 }
 
@@ -144,12 +166,19 @@ impl Shape {
         let work = Point::Attention(*point).work();
         let [batch, heads, dim] = [point.batch, point.heads, point.head_dim].map(|v| v as f64);
         let seen = if point.window > 0 { point.kv_len.min(point.window) } else { point.kv_len };
-        let blocks = ((point.query_len - 1) / BLOCK + 1) as f64;
+        let generation = point.phase == AttentionPhase::Generation;
+        let blocks = if generation {
+            batch * point.kv_heads as f64
+        } else {
+            batch * heads * ((point.query_len - 1) / BLOCK + 1) as f64
+        };
         Shape {
+            generation,
+            shared: point.heads > point.kv_heads,
             flops: work.flops,
             pairs: work.flops / (4.0 * dim),
             bytes: work.bytes(),
-            blocks: batch * heads * blocks,
+            blocks,
             reach: seen as f64,
         }
     }
@@ -157,7 +186,7 @@ impl Shape {
 
 /// Fits the term, from a compute-bound and from a latency-bound start.
 pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
-    let rows: Vec<(Shape, f64)> = thinned(rows, 3000)
+    let rows: Vec<(Shape, f64)> = thinned(rows, 1500)
         .into_iter()
         .filter_map(|row| match row.point {
             Point::Attention(point) => Some((Shape::of(point), row.log_ns)),
@@ -165,6 +194,7 @@ pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
         })
         .collect();
     let units = machine.hardware.units.unwrap_or(0);
+    let generation = rows.iter().any(|(shape, _)| shape.generation);
     let fastest = exp(rows.iter().map(|(_, log_ns)| *log_ns).fold(f64::INFINITY, f64::min));
     let seen = |work: fn(&Shape) -> f64| {
         rows.iter().map(|(shape, log_ns)| work(shape) / exp(*log_ns)).fold(1e-9, f64::max)
@@ -174,18 +204,27 @@ pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
     let enough = rows.len() >= 24;
     let several = |bounded: Bounded| if enough { bounded } else { Bounded::fixed(bounded.start) };
     let bounds = [
-        Bounded::log(fastest / 20.0, fastest * 0.7, fastest),
+        Bounded::log(fastest / 20.0, fastest * 0.7, fastest * 1.5),
         Bounded::log(flops / 10.0, flops * 1.2, flops * 3.0),
         several(Bounded::log(flops / 4e3, flops / 100.0, flops * 10.0)),
         Bounded::log(bytes / 20.0, bytes * 0.8, bytes * 1.5),
         several(Bounded::log(1e-3, 0.3, 30.0)),
         several(Bounded::log(1e-4, 0.1, 100.0)),
+        if enough && generation {
+            Bounded::log(16.0, 256.0, 1e5)
+        } else {
+            Bounded::fixed(ln(256.0))
+        },
     ];
     let mut latency_bound: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
     latency_bound[5] = ln(5.0);
-    let solution = minimise(&bounds, &[latency_bound], 40, |parameters| {
-        let term = AttentionTerm::of(units, parameters);
-        rows.iter().map(|(shape, log_ns)| ln(term.total_ns(shape)) - log_ns).collect()
+    let fits = [false, true].map(|splits_all| {
+        let solution = minimise(&bounds, std::slice::from_ref(&latency_bound), 24, |parameters| {
+            let term = AttentionTerm::of(units, splits_all, parameters);
+            rows.iter().map(|(shape, log_ns)| ln(term.total_ns(shape)) - log_ns).collect()
+        });
+        (solution.loss, AttentionTerm::of(units, splits_all, &solution.parameters))
     });
-    AttentionTerm::of(units, &solution.parameters)
+    let [without, with] = fits;
+    if generation && with.0 < without.0 { with.1 } else { without.1 }
 }
