@@ -38,7 +38,7 @@ pub struct Arguments {
 /// The questions.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Time of a matrix product c[m,n] = a[m,k] b[k,n]
+    /// Time of a matrix product, m x k times k x n
     Gemm(GemmArguments),
     /// Time of an embedding bag, forward or backward
     Embedding(EmbeddingArguments),
@@ -104,7 +104,7 @@ pub enum Command {
     /// Layer normalisation of each row
     #[command(hide = true, alias = "layer_norm")]
     LayerNorm(MatrixArguments),
-    /// b[j,i] = a[i,j]
+    /// Rows and columns swapped
     #[command(hide = true)]
     Transpose(MatrixArguments),
     /// Two matrices side by side
