@@ -1,7 +1,8 @@
 //! Where operands live: one arena per device, cut into aligned operands.
 //!
 //! The arena outlives a point, so that the pages of a large point are not faulted in again for
-//! the next. An operand holds one copy for hot points and, for cold ones, as many as exceed
+//! the next. Every page of an operand is touched before anything is timed: by filling it or, for
+//! further copies of a result, by the first round of [`super::workload::HostWorkload`]. An operand holds one copy for hot points and, for cold ones, as many as exceed
 //! the last cache together; see [`super::workload::Rotation`].
 
 use std::mem::size_of;
@@ -22,6 +23,9 @@ const GAP_LINES: usize = 17;
 /// usual length repeat with them.
 const RANDOM_BLOCK: usize = 262_139;
 
+/// Words an arena has at least: 1 GiB, which most points fit in.
+const LEAST_WORDS: usize = 1 << 27;
+
 /// Bytes an operand of `slots` copies of `bytes` takes in the arena; none on overflow.
 pub fn operand_bytes(bytes: u64, slots: u64) -> Option<u64> {
     let line = 8 * LINE as u64;
@@ -29,18 +33,23 @@ pub fn operand_bytes(bytes: u64, slots: u64) -> Option<u64> {
 }
 
 /// Memory that is handed from point to point.
+///
+/// It is asked for generously, since the system hands out a page only when it is first touched,
+/// and a page that stays need not be cleared again, which in a virtual machine takes several
+/// times as long as filling it.
 #[derive(Debug, Default)]
 pub struct Arena {
     words: Vec<u64>,
+    used: usize,
 }
 
 impl Arena {
-    /// Bytes held.
+    /// Most bytes that were handed out so far, and so may be resident.
     pub fn bytes(&self) -> Bytes {
-        Bytes::new(8 * self.words.len() as u64)
+        Bytes::new(8 * self.used as u64)
     }
 
-    /// At least `bytes` bytes, aligned to cache lines and resident.
+    /// At least `bytes` bytes, aligned to cache lines.
     ///
     /// # Errors
     /// When the memory cannot be had.
@@ -53,13 +62,25 @@ impl Arena {
         let words = usize::try_from(bytes.get().div_ceil(8)).map_err(|_| refuse())?;
         let words = words.checked_add(LINE).ok_or_else(refuse)?;
         if words > self.words.len() {
-            // The old memory goes back first: both need not fit at once.
-            self.words = Vec::new();
-            self.words.try_reserve_exact(words).map_err(|_| refuse())?;
-            self.words.resize(words, 0);
+            self.grow(words).ok_or_else(refuse)?;
         }
+        self.used = self.used.max(words);
         let skip = self.words.as_ptr().align_offset(8 * LINE);
-        Ok(Carver { rest: self.words.get_mut(skip..).unwrap_or_default(), threads })
+        let rest = self.words.get_mut(skip..skip + words - LINE).ok_or_else(refuse)?;
+        Ok(Carver { rest, threads })
+    }
+
+    /// Replaces the memory by at least `words` words; none when they cannot be had.
+    fn grow(&mut self, words: usize) -> Option<()> {
+        // The old memory goes back first: both need not fit at once.
+        (self.words, self.used) = (Vec::new(), 0);
+        let generous = words.max(LEAST_WORDS).checked_next_power_of_two().unwrap_or(words);
+        let had = [generous, words].into_iter().find(|words| {
+            // Asked and given back, because zeroed memory can only be had by a call that aborts.
+            Vec::<u64>::new().try_reserve_exact(*words).is_ok()
+        })?;
+        self.words = vec![0; had];
+        Some(())
     }
 }
 
