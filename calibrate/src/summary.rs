@@ -143,10 +143,10 @@ pub fn percent(share: f64) -> String {
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// The errors on points that are hardest to know among those held out inside the domain:
-/// whole lines where lines were held out, else points between their neighbours.
+/// The errors on those held-out points inside the domain that are hardest to know: on lines
+/// held out whole, else at values held out of every line, else between neighbours.
 pub fn inside(error: &VariantError) -> Option<RegionError> {
-    error.held_out.unseen.or(error.held_out.known)
+    error.held_out.unseen.or(error.held_out.fresh).or(error.held_out.known)
 }
 
 fn of(family: Family, errors: &[VariantError]) -> Option<FamilyError> {

@@ -1,25 +1,12 @@
-//! Command-line errors in the look of all others: one line of what is wrong, one of what to do.
-//!
-//! The findings are clap's; this module only rearranges its text.
+//! Mistakes on the command line, as clap finds them.
+
+use kernelgauge_data::usage::Mistake;
 
 use crate::error::UsageError;
 
 /// The mistake that clap found.
 pub fn mistake(error: &clap::Error) -> UsageError {
-    let text = error.render().to_string();
-    let (head, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
-    let values = head.lines().map(str::trim).find(|line| line.starts_with("[possible values"));
-    let message: Vec<&str> =
-        head.lines().map(str::trim).filter(|line| !line.starts_with("[possible values")).collect();
-    let message = message.join(" ").trim_start_matches("error: ").replace('\'', "`");
-    let tip = rest
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("tip: "))
-        .find(|tip| !tip.starts_with("to pass"))
-        .map(|tip| tip.replace('\'', "`"));
-    let hint = tip
-        .or_else(|| values.map(|line| line.trim_matches(['[', ']']).to_owned()))
-        .unwrap_or_else(|| "`calibrate --help` shows every option".to_owned());
+    let Mistake { message, hint } = Mistake::of(&error.render().to_string(), "calibrate");
     UsageError::mistake(message, hint)
 }
 
@@ -48,12 +35,12 @@ mod tests {
                 "calibrate --budget soon",
                 "invalid value `soon` for `--budget <TIME>`: `soon` is not a time such as `60s`, \
                  `10m` or `1h30m`",
-                "`calibrate --help` shows every option",
+                "`calibrate --help` shows every command and option",
             ),
             (
                 "calibrate fit",
                 "the following required arguments were not provided: <DIR>",
-                "`calibrate --help` shows every option",
+                "`calibrate fit --help` shows every option",
             ),
         ] {
             let error = mistake(&Arguments::try_parse_from(line.split(' ')).unwrap_err());

@@ -27,6 +27,7 @@ pub mod quality;
 pub mod statistics;
 pub mod table;
 pub mod units;
+pub mod usage;
 pub mod whole_file;
 
 pub use build_info::{BuildInfo, Completions};

@@ -1,12 +1,13 @@
 //! Command-line errors in the words and the look of all others: one line of what is wrong, one
 //! of what to do.
 //!
-//! The findings are clap's; this module rearranges its text, and looks for the nearest command
-//! itself, since clap's measure of likeness takes `relu` for a slip of `all-reduse`.
+//! The findings are clap's; `kernelgauge_data::usage` rearranges its text. The nearest command
+//! is looked for here, since clap's measure of likeness takes `relu` for a slip of `all-reduse`.
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue};
 use kernelgauge_data::nearest;
+use kernelgauge_data::usage::Mistake;
 
 use crate::args::Arguments;
 
@@ -30,20 +31,8 @@ impl From<clap::Error> for Usage {
         if !error.use_stderr() {
             return Usage::Help(text);
         }
-        let (head, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
-        let (values, message): (Vec<&str>, Vec<&str>) =
-            head.lines().map(str::trim).partition(|line| line.starts_with("[possible values"));
-        let message = match message.split_first() {
-            Some((first, [])) => (*first).to_owned(),
-            Some((first, more)) => format!("{first} {}", more.join(", ")),
-            None => head.to_owned(),
-        };
-        let message = message.trim_start_matches("error: ").replace('\'', "`");
-        let hint = nearest_command(&error)
-            .or_else(|| tip(rest))
-            .or_else(|| values.first().map(|line| line.trim_matches(['[', ']']).to_owned()))
-            .or_else(|| help_of(rest))
-            .unwrap_or_else(|| "`predict --help` shows every command and option".to_owned());
+        let Mistake { message, hint } = Mistake::of(&text, "predict");
+        let hint = nearest_command(&error).unwrap_or(hint);
         Usage::Mistake { message, hint }
     }
 }
@@ -59,30 +48,6 @@ fn nearest_command(error: &clap::Error) -> Option<String> {
         Some(name) => format!("did you mean `{name}`? `predict --help` lists every command"),
         None => "`predict --help` lists every command".to_owned(),
     })
-}
-
-/// clap's suggestions, without the one that explains `--`.
-fn tip(text: &str) -> Option<String> {
-    let tips: Vec<String> = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("tip: "))
-        .filter(|tip| !tip.starts_with("to pass"))
-        .map(|tip| tip.replace('\'', "`"))
-        .collect();
-    (!tips.is_empty()).then(|| tips.join("; "))
-}
-
-/// Points at the help of the command that clap's usage line names.
-fn help_of(text: &str) -> Option<String> {
-    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "))?;
-    let command: Vec<&str> = usage
-        .split(' ')
-        .take_while(|word| {
-            word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' && word.len() > 2)
-        })
-        .filter(|word| !word.starts_with('-'))
-        .collect();
-    Some(format!("`{} --help` shows every option", command.join(" ")))
 }
 
 #[cfg(test)]

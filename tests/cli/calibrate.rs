@@ -110,6 +110,11 @@ fn a_folder_that_cannot_be_written_to_ends_the_run_before_it_begins() {
     let said = calibrate(&folder, "--device simulated --quick --out file/below");
     assert_eq!(said.code, 3);
     has(&said.stderr, "error: cannot write to file/below: ");
+    fs::create_dir(folder.join("a")).unwrap();
+    fs::write(folder.join("a/samples"), b"").unwrap();
+    let said = calibrate(&folder, "--device simulated --quick --out a");
+    assert_eq!(said.code, 3);
+    has(&said.stderr, "error: a/samples is a file, not a folder\n");
 }
 
 #[test]

@@ -109,6 +109,7 @@ fn measure(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     folder::prepare(&run.folder)?;
+    folder::prepare(&run.folder.join(finish::SAMPLES))?;
     let _lock = DeviceLock::take(&device.lock_key())?;
     let interrupt = Interrupt::listen().map_err(|source| UsageError::System {
         what: "cannot listen for Ctrl-C".to_owned(),
