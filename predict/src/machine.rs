@@ -147,7 +147,7 @@ pub fn from_file(path: &Path) -> Result<Model, MachineError> {
 /// The model meant by `--machine`: a shipped machine before a file of the same name.
 ///
 /// # Errors
-/// As [`shipped`] and [`from_file`].
+/// As [`fn@shipped`] and [`from_file`].
 pub fn named(given: Option<&OsStr>) -> Result<Model, MachineError> {
     let given = given.ok_or(MachineError::NotNamed)?;
     let exists = Path::new(given).exists();
