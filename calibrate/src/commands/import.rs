@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use kernelgauge_data::dataset::{self, MANIFEST};
-use kernelgauge_data::import::{self, ImportOptions, ImportSummary, MachineFacts};
+use kernelgauge_data::import::{self, ImportOptions, ImportSummary, Imported, MachineFacts};
 use kernelgauge_data::{
     DataSet, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, Record, quality,
 };
@@ -16,6 +16,7 @@ use crate::args::ImportArguments;
 use crate::error::{CommandError, UsageError, print};
 use crate::findings;
 use crate::finish::data_folder;
+use crate::folder;
 use crate::merge;
 
 /// Runs the command. Nothing is written unless every file can be imported.
@@ -27,8 +28,8 @@ pub fn run(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let options = options(arguments)?;
-    let folder = data_folder(&arguments.out);
-    let mut data = existing(&folder)?;
+    let target = data_folder(&arguments.out);
+    let mut data = existing(&target)?;
     let mut text = String::new();
     for path in &arguments.files {
         let mut imported = import::import(path, &options)?;
@@ -40,7 +41,7 @@ pub fn run(
             None => data.insert(fresh(arguments, &imported.machine, options.links)),
         };
         add_software(&mut set.manifest.machine, &imported.machine);
-        name_sources(&mut set.manifest, &imported.records, arguments, path);
+        name_sources(&mut set.manifest, &imported, arguments, path);
         // Flagged by itself for the account; the merged set is gated again below.
         quality::gate(&mut imported.records, &set.manifest.machine);
         imported.summary.count(&imported.records);
@@ -51,10 +52,11 @@ pub fn run(
     let Some(mut data) = data else { return Ok(ExitStatus::Success) };
     let machine = data.manifest.machine.clone();
     let found = quality::gate(&mut data.records, &machine);
-    data.write(&folder)?;
+    folder::prepare(&target)?;
+    data.write(&target)?;
     findings::warn(&data.records, &found, around);
     print(around.stdout, &text)?;
-    around.say(&format!("wrote {} ({} records)", folder.display(), data.records.len()));
+    around.say(&format!("wrote {} ({} records)", target.display(), data.records.len()));
     Ok(ExitStatus::Success)
 }
 
@@ -85,7 +87,6 @@ fn options(arguments: &ImportArguments) -> Result<ImportOptions, UsageError> {
 /// The data set that is already in `folder`.
 fn existing(folder: &Path) -> Result<Option<DataSet>, CommandError> {
     if !folder.join(MANIFEST).exists() {
-        crate::folder::prepare(folder)?;
         return Ok(None);
     }
     let data = DataSet::read(folder)?;
@@ -158,13 +159,13 @@ fn add_software(machine: &mut Machine, facts: &MachineFacts) {
 /// Notes for every family of the records which file they come from, without its folder.
 fn name_sources(
     manifest: &mut Manifest,
-    records: &[Record],
+    imported: &Imported,
     arguments: &ImportArguments,
     path: &Path,
 ) {
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = arguments.source.clone().unwrap_or(file);
-    for name in dataset::file_names(records) {
+    for name in dataset::file_names(&imported.records) {
         if manifest.file(&name).is_none() {
             manifest.files.push(FileEntry { name: name.clone(), ..FileEntry::default() });
         }
@@ -172,6 +173,10 @@ fn name_sources(
         for entry in entry {
             append(&mut entry.source, &source);
             append(&mut entry.licence, arguments.licence.as_deref().unwrap_or_default());
+            append(&mut entry.method, arguments.method.as_deref().unwrap_or_default());
+            for (software, version) in &imported.machine.software {
+                append(&mut entry.software, &format!("{software} {version}"));
+            }
         }
     }
 }
