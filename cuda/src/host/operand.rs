@@ -2,8 +2,10 @@
 //!
 //! The arena outlives a point, so that the pages of a large point are not faulted in again for
 //! the next. Every page of an operand is touched before anything is timed: by filling it or, for
-//! further copies of a result, by the first round of [`super::workload::HostWorkload`]. An operand holds one copy for hot points and, for cold ones, as many as exceed
-//! the last cache together; see [`super::workload::Rotation`].
+//! further copies of a result, by the first round of [`super::workload::HostWorkload`].
+//!
+//! An operand holds one copy for hot points and, for cold ones, as many as exceed the last cache
+//! together; see [`super::workload::Rotation`].
 
 use std::mem::size_of;
 

@@ -1,11 +1,11 @@
 //! A device that computes nothing and keeps its own time, so that plans, journals, budgets and
 //! reports can be exercised in milliseconds.
 //!
-//! A time is a latency plus a roofline (`law`), with noise of one percent and, once in a
-//! hundred timings, a spike to as much as three times the value. Noise comes from a generator seeded by
-//! the device's seed, the point and the seed of its operands: the order in which points run
-//! does not matter, so a resumed run must end with the numbers of an uninterrupted one. Time
-//! passes on a [`VirtualClock`] only.
+//! A time is a latency plus a roofline (`law`), with noise of one percent and, once in a hundred
+//! timings, a spike to as much as three times the value. Noise comes from a generator seeded by
+//! the device's seed, the point and the seed of its operands: the order in which points run does
+//! not matter, so a resumed run must end with the numbers of an uninterrupted one. Time passes on
+//! a [`VirtualClock`] only.
 //!
 //! Everything measured here is [`Origin::Synthetic`] and fit for tests alone.
 

@@ -84,65 +84,51 @@ fn only_the_asked_copy_is_written() {
     });
 }
 
-/// The reference itself, against values worked out by hand.
+/// The reference itself, against values worked out by hand for the rows (1, -2) and (3, 4).
 #[test]
 fn the_reference_is_right_on_small_known_inputs() {
     let first = [1.0, -2.0, 3.0, 4.0];
     let second = [10.0, 20.0, 30.0, 40.0];
-    let accepts = |op, result: &[f64]| {
-        let columns = 2;
-        let reference =
-            reference::Reference { op, rows: 2, columns, first: &first, second: &second };
-        reference.compare(result, 0)
-    };
-    let e = 1.0_f64.exp();
-    let spread = (2.25_f64 + 1e-5).sqrt();
-    let narrow = (0.25_f64 + 1e-5).sqrt();
-    let power = |x: f64| 1.0 / (1.0 + (-x).exp());
-    let cases: Vec<(MemoryOp, Vec<f64>)> = vec![
+    for (op, result) in known_results() {
+        let (first, second) = (&first, &second);
+        let reference = reference::Reference { op, rows: 2, columns: 2, first, second };
+        reference.compare(&result, 0).unwrap_or_else(|failure| panic!("{op}: {failure}"));
+    }
+    // Halves of one column each: the first input holds the left ones, the second the right ones.
+    let (first, second) = (&[1.0, 2.0], &[3.0, 4.0]);
+    let op = MemoryOp::Concat;
+    let reference = reference::Reference { op, rows: 2, columns: 2, first, second };
+    assert!(reference.compare(&[1.0, 3.0, 2.0, 4.0], 0).is_ok());
+    assert!(reference.compare(&[1.0, 2.0, 3.0, 4.0], 0).is_err());
+}
+
+fn known_results() -> Vec<(MemoryOp, Vec<f64>)> {
+    let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let gelu = [
+        0.841_191_990_608_276_8,
+        -0.045_402_305_912_224_94,
+        2.996_362_607_918_227,
+        3.999_929_754_051_807_5,
+    ];
+    // Both rows have two elements: half their distance is the deviation from the mean.
+    let (wide, narrow) = ((2.25_f64 + 1e-5).sqrt(), (0.25_f64 + 1e-5).sqrt());
+    let normalised = vec![
+        1.5 / wide * 10.0 + 30.0,
+        -1.5 / wide * 20.0 + 40.0,
+        -0.5 / narrow * 10.0 + 30.0,
+        0.5 / narrow * 20.0 + 40.0,
+    ];
+    vec![
         (MemoryOp::Add, vec![11.0, 18.0, 33.0, 44.0]),
         (MemoryOp::Scale, vec![1.5, -3.0, 4.5, 6.0]),
         (MemoryOp::Relu, vec![1.0, 0.0, 3.0, 4.0]),
-        (MemoryOp::Sigmoid, first.map(power).to_vec()),
-        (
-            MemoryOp::Gelu,
-            vec![
-                0.841_191_990_608_276_8,
-                -0.045_402_305_912_224_94,
-                2.996_362_607_918_227,
-                3.999_929_754_051_807_5,
-            ],
-        ),
+        (MemoryOp::Sigmoid, [1.0, -2.0, 3.0, 4.0].map(logistic).to_vec()),
+        (MemoryOp::Gelu, gelu.to_vec()),
         (MemoryOp::Sum, vec![-1.0, 7.0]),
-        (
-            MemoryOp::Softmax,
-            vec![
-                1.0 / (1.0 + (-3.0_f64).exp()),
-                1.0 / (1.0 + 3.0_f64.exp()),
-                1.0 / (1.0 + e),
-                e / (1.0 + e),
-            ],
-        ),
-        (
-            MemoryOp::LayerNorm,
-            vec![
-                1.5 / spread * 10.0 + 30.0,
-                -1.5 / spread * 20.0 + 40.0,
-                -0.5 / narrow * 10.0 + 30.0,
-                0.5 / narrow * 20.0 + 40.0,
-            ],
-        ),
+        // Of two elements, softmax is the logistic function of their difference.
+        (MemoryOp::Softmax, [3.0, -3.0, -1.0, 1.0].map(logistic).to_vec()),
+        (MemoryOp::LayerNorm, normalised),
         (MemoryOp::Transpose, vec![1.0, 3.0, -2.0, 4.0]),
         (MemoryOp::Fill, vec![1.5; 4]),
-    ];
-    for (op, result) in &cases {
-        accepts(*op, result).unwrap_or_else(|failure| panic!("{op}: {failure}"));
-    }
-    // Halves of one column each: a holds the left ones, b the right ones.
-    let (first, second) = ([1.0, 2.0], [3.0, 4.0]);
-    let op = MemoryOp::Concat;
-    let reference =
-        reference::Reference { op, rows: 2, columns: 2, first: &first, second: &second };
-    assert!(reference.compare(&[1.0, 3.0, 2.0, 4.0], 0).is_ok());
-    assert!(reference.compare(&[1.0, 2.0, 3.0, 4.0], 0).is_err());
+    ]
 }
