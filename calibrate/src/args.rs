@@ -201,6 +201,10 @@ pub struct ImportArguments {
     /// Licence the files are under.
     #[arg(long, value_name = "SPDX")]
     pub licence: Option<String>,
+
+    /// How the measurements were taken.
+    #[arg(long, value_name = "TEXT")]
+    pub method: Option<String>,
 }
 
 /// What to fit.

@@ -8,7 +8,7 @@ use std::path::Path;
 use kernelgauge_data::dataset::{self, MANIFEST};
 use kernelgauge_data::import::{self, ImportOptions, ImportSummary, Imported, MachineFacts};
 use kernelgauge_data::{
-    DataSet, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, Record, quality,
+    DataSet, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, quality,
 };
 
 use super::Surroundings;
