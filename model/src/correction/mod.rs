@@ -107,7 +107,7 @@ impl Correction {
         match self {
             Correction::None => 0.0,
             Correction::Quadratic(quadratic) => quadratic.predict(parameters),
-            Correction::Trees(forest) => forest.predict(features.slots()),
+            Correction::Trees(forest) => forest.answer(features.slots()),
         }
     }
 

@@ -108,7 +108,7 @@ impl Forest {
     }
 
     /// The answer for the features in `slots`. Never allocates.
-    pub(crate) fn predict(&self, slots: &Slots) -> f64 {
+    pub(crate) fn answer(&self, slots: &Slots) -> f64 {
         let mut sum = self.base;
         let mut groups = self.trees.chunks_exact(LANES);
         for group in &mut groups {

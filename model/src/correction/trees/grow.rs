@@ -117,7 +117,13 @@ impl<'bins> Boosting<'bins> {
                 }
             }
         }
-        best
+        best.map(|split| {
+            // No row of this node lies in the bins that follow empty: the threshold goes to
+            // their middle, which serves rows never seen best.
+            let after = &histogram[offsets[split.feature] + split.bin + 1..];
+            let empty = after.iter().take_while(|slot| slot.count == 0.0).count();
+            Split { bin: split.bin + empty / 2, ..split }
+        })
     }
 
     /// Moves the rows of a split's first child to the front, keeping their order.

@@ -148,7 +148,7 @@ impl<D: Data<Elem = f64>> PredictInplace<ArrayBase<D, Ix2>, Array1<f64>> for For
             for (slot, value) in slots[..crate::terms::FEATURES].iter_mut().zip(&record) {
                 *slot = *value as f32;
             }
-            *target = self.predict(&slots);
+            *target = self.answer(&slots);
         }
     }
 
