@@ -99,6 +99,9 @@ fn an_input_that_is_no_batch_is_refused() {
         assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{name}");
         assert!(said.stderr.contains(name) && said.stderr.contains(expected), "{}", said.stderr);
     }
+    let nobody = predict_reading(&["batch", "-"], "dtype,m,n,k\n");
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (2, ""));
+    assert!(nobody.stderr.starts_with("error: which machine?\nhint: add --machine"));
     let missing = predict(&["batch", "no/such/file.csv"]);
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.starts_with("error: cannot read no/such/file.csv: No such file"));
@@ -110,10 +113,10 @@ fn an_input_that_is_no_batch_is_refused() {
 
 #[test]
 fn a_header_alone_is_a_batch_of_nothing() {
-    let said = predict_reading(&["batch", "-"], "dtype,m,n,k\n");
-    let header = "dtype,m,n,k,time_us,low_us,high_us,domain,basis,machine,error\n";
+    let said = predict_reading(&["batch", "-"], "machine,m,n,k\n");
+    let header = "given_machine,m,n,k,time_us,low_us,high_us,domain,basis,machine,error\n";
     assert_eq!(said, Said { code: 0, stdout: header.to_owned(), stderr: String::new() });
-    let said = predict_reading(&["batch", "-"], "dtype,bacth,m,n,k\n");
+    let said = predict_reading(&["batch", "-"], "machine,bacth,m,n,k\n");
     assert_eq!(said.stderr, "warning: column `bacth` is passed through; did you mean `batch`?\n");
 }
 

@@ -73,6 +73,11 @@ impl CsvRows {
         Ok(CsvRows { names })
     }
 
+    /// Whether there is a column called `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
     /// The header of the answers: the input's columns, then ours.
     pub fn header(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -154,7 +159,7 @@ impl Rows for CsvRows {
     }
 
     fn answer_all(&self, bytes: &[u8], seat: &mut Seat<'_>) -> Piece {
-        let mut piece = Piece::with_room_for(bytes);
+        let mut piece = Piece::to(bytes);
         let mut cells = Vec::with_capacity(self.names.len());
         for (line, record) in records(bytes, Quotes::Hide) {
             if is_silent(record) {

@@ -80,6 +80,11 @@ impl Desk {
         Desk { ask, op, usual: usual.map(Arc::new), opened: Mutex::default() }
     }
 
+    /// Whether rows that name no machine have one.
+    pub fn has_machine(&self) -> bool {
+        self.usual.is_some()
+    }
+
     /// A place for one thread.
     pub fn seat(&self) -> Seat<'_> {
         Seat { desk: self, last: None, stand_ins: BTreeMap::new() }

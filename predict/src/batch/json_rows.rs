@@ -142,7 +142,7 @@ impl Rows for JsonRows {
     }
 
     fn answer_all(&self, bytes: &[u8], seat: &mut Seat<'_>) -> Piece {
-        let mut piece = Piece::with_room_for(bytes);
+        let mut piece = Piece::to(bytes);
         for (line, record) in records(bytes, Quotes::Plain) {
             if record.iter().all(u8::is_ascii_whitespace) {
                 continue;

@@ -22,6 +22,8 @@ pub struct Problem {
 pub struct Piece {
     /// The answered rows, as they are written.
     pub bytes: Vec<u8>,
+    /// Lines of input.
+    pub lines: u64,
     /// Rows, answered or not.
     pub rows: u64,
     /// Rows without an answer.
@@ -31,9 +33,10 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// An empty piece whose output will not have to grow in most cases.
-    pub fn with_room_for(input: &[u8]) -> Self {
-        Piece { bytes: Vec::with_capacity(input.len() * 4), ..Piece::default() }
+    /// No answers yet to `input`, with room for as many as it will have in most cases.
+    pub fn to(input: &[u8]) -> Self {
+        let lines = input.iter().filter(|byte| **byte == b'\n').count() as u64;
+        Piece { bytes: Vec::with_capacity(input.len() * 4), lines, ..Piece::default() }
     }
 
     /// Counts a row without an answer.
