@@ -17,6 +17,11 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Where the test called `test` imports to.
+pub fn set_folder(test: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cases").join(test).join("set")
+}
+
 /// What `calibrate import` made of a file.
 pub struct Imported {
     /// Exit code.

@@ -85,6 +85,24 @@ pub fn import_bytes(
 ) -> Result<Imported, ImportError> {
     let kind = sniff::kind(bytes)
         .map_err(|problem| ImportError::Table { path: path.to_owned(), problem })?;
+    let imported = read_kind(kind, bytes, path, options)?;
+    match imported.summary.dropped.first() {
+        Some(dropped) if options.strict => {
+            let (line, rows) = (dropped.lines.first().copied(), imported.summary.dropped_rows());
+            let reason = format!("{} ({rows} lines would be dropped)", dropped.reason);
+            let hint = "without --strict such lines are dropped and counted";
+            Err(ImportError::refused(path, line, reason, hint))
+        }
+        _ => Ok(imported),
+    }
+}
+
+fn read_kind(
+    kind: Kind<'_>,
+    bytes: &[u8],
+    path: &Path,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
     let unknown = |found: &str| {
         Err(ImportError::UnknownFormat { path: path.to_owned(), found: found.to_owned() })
     };

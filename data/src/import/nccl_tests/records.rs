@@ -138,8 +138,12 @@ fn run_ranks(
     options: &ImportOptions,
 ) -> Result<u64, Refusal> {
     let known = run.ranks.filter(|ranks| *ranks > 1).or(options.ranks);
-    if let Some(ranks) = known {
-        return Ok(ranks);
+    match known {
+        Some(0 | 1) => {
+            return Err(Refusal { line: Some(run.line), error: NcclTestsError::SingleRank });
+        }
+        Some(ranks) => return Ok(ranks),
+        None => {}
     }
     let mut refusal = None;
     for group in groups {
@@ -186,13 +190,12 @@ fn note_empty_calls(run: &Run, unit: TimeUnit, summary: &mut ImportSummary) {
         .map(|time| time.value * unit.us())
         .collect();
     times.sort_by(f64::total_cmp);
-    if let (Some(low), Some(high)) = (times.first(), times.last()) {
-        let calls = times.len();
-        let (low, high) = (four_digits(*low), four_digits(*high));
-        summary.note(format!(
-            "{calls} rows of 0 bytes took {low} to {high} µs: a latency, not a transfer, so no records"
-        ));
-    }
+    let (Some(low), Some(high)) = (times.first(), times.last()) else { return };
+    let (low, high) = (four_digits(*low), four_digits(*high));
+    let rows = if times.len() == 1 { "1 row".to_owned() } else { format!("{} rows", times.len()) };
+    let took = if low == high { low } else { format!("{low} to {high}") };
+    summary
+        .note(format!("{rows} of 0 bytes took {took} µs: a latency, not a transfer, so no record"));
 }
 
 /// When the closing line counts failures that no row shows, every row is in doubt.

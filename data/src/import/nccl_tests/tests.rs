@@ -171,7 +171,9 @@ fn exponents_missing_checks_and_empty_calls_are_understood() {
     let copy = imported.records.iter().find(|r| r.point.to_string().contains("broadcast")).unwrap();
     assert_eq!(copy.conditions.kernel, IN_PLACE);
     assert!(found.iter().all(|point| !point.ends_with("bytes=0")));
-    assert!(imported.summary.notes.iter().any(|note| note.contains("0 bytes took 6.2")));
+    assert!(
+        imported.summary.notes.iter().any(|note| note.contains("1 row of 0 bytes took 6.2 µs"))
+    );
     assert_eq!(imported.records.iter().filter_map(|r| r.time()).max().unwrap().us(), 3.8e7);
 }
 
@@ -311,6 +313,39 @@ fn iterations_of_a_report_become_median_and_spread() {
     assert_eq!((measurement.time.get(), measurement.samples), (66_200, 3));
     assert_eq!(measurement.spread.unwrap().max.get(), 68_000);
     assert!(points(&imported)[0].contains("all_gather/f32 ranks=2"));
+}
+
+#[test]
+fn no_mutation_of_a_log_or_report_panics() {
+    let log = preamble(4) + HEADER + &sums(1.5) + "# Out of bounds values : 0 OK\n";
+    let report = r#"{"version":3,"args":["all_reduce_perf"],"nccl_version":22903,"config":{"ngpus":2},
+        "results":[{"size":8,"count":2,"type":"float","redop":"sum","root":"-1",
+        "out_of_place":{"time":1.5,"alg_bw":0.01,"bus_bw":0.01,"nwrong":0}}]}"#;
+    let junk =
+        ["", "N/A", "-1", "1e999", "99999999999999999999", "µ", "#", "[0]", "NCCL INFO", "\u{1b}["];
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        // Knuth's MMIX generator.
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below.max(1)
+    };
+    for round in 0..4000 {
+        let source = if round % 4 == 0 { report } else { &log };
+        let mut words: Vec<&str> = source.split_inclusive(' ').collect();
+        for _ in 0..=next(3) {
+            let at = next(words.len());
+            words[at] = junk[next(junk.len())];
+        }
+        words.truncate(1 + next(words.len() * 4));
+        let text = words.concat();
+        let options =
+            ImportOptions { ranks: [None, Some(0), Some(4)][next(3)], ..Default::default() };
+        if recognises(&text) {
+            // Any answer will do, as long as it is one.
+            let _ = read(&text, Path::new("mutated"), &options);
+        }
+    }
 }
 
 #[test]
