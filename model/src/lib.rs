@@ -25,6 +25,8 @@ mod rows;
 mod shape;
 mod store;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod variant;
 
 pub use domain::Beyond;

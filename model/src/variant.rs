@@ -177,12 +177,22 @@ impl VariantModel {
             estimate.place = Some(place);
             estimate.line = self.blend * self.line_residual(point, parameters, &place);
             if place.position == Position::Between {
+                self.keep_between_neighbours(&mut estimate, &place);
                 let gap = self.lines.gap(&place);
                 let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
                 estimate.region = Region::Known { gap, fresh };
             }
         }
         estimate
+    }
+
+    /// An answer between two measured points leaves the range of their times by 2 % at most,
+    /// whatever tiles and trees say: held-out errors fell with this on every table tried.
+    fn keep_between_neighbours(&self, estimate: &mut Estimate, place: &Place) {
+        const LEAVE: f64 = 0.02;
+        let [a, b] = [place.point, place.point + 1].map(|i| ln(self.lines.time(i).as_f64()));
+        let kept = estimate.log_ns().clamp(a.min(b) - LEAVE, a.max(b) + LEAVE);
+        estimate.line += kept - estimate.log_ns();
     }
 
     /// The correction outside the domain: that of the nearest point inside, fading, except where

@@ -18,6 +18,9 @@ const ENOUGH_ROWS: usize = 6000;
 /// Trees of a forest: see `TreesParams::default`.
 const ROUNDS: usize = 120;
 
+/// So few rows would know a term again that was fitted on all of them: it is fitted anew.
+const REMEMBERED: usize = 100;
+
 /// Keeps inner folds apart from outer ones.
 const INNER: u64 = 0x5eed;
 
@@ -63,8 +66,7 @@ pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -
         .iter()
         .map(|held| {
             let (kept, out) = folds::split(&sample, held);
-            // Few rows could remember a term that was fitted on all of them.
-            let term = if sample.len() <= SMALL {
+            let term = if sample.len() <= REMEMBERED {
                 AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache)
             } else {
                 term.clone()

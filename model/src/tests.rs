@@ -1,0 +1,247 @@
+//! Whole models of small tables: what is answered, what is refused, what stays the same.
+
+use std::collections::BTreeMap;
+
+use kernelgauge_data::{
+    AttentionPhase, AttentionPoint, CacheState, Conditions, CustomPoint, DataSet, Diagnostic,
+    Dtype, Family, Flags, GemmPoint, Hardware, InputContent, Links, Machine, Manifest, Measurement,
+    Nanos, Origin, Outcome, Point, Record,
+};
+
+use crate::{
+    Basis, BasisChoice, DomainStatus, FitError, FitOptions, Model, PredictError, Prediction, Query,
+    ReferenceModel,
+};
+
+pub(crate) fn record(point: Point, time_us: f64) -> Record {
+    Record {
+        point,
+        conditions: Conditions::default(),
+        outcome: Outcome::Measured(Measurement::stated(Nanos::from_us(time_us).unwrap())),
+        flags: Flags::NONE,
+    }
+}
+
+pub(crate) fn data_set(records: Vec<Record>) -> DataSet {
+    let machine = Machine {
+        name: "synthetic-one".to_owned(),
+        device: "synthetic".to_owned(),
+        count: 1,
+        links: Links::Unstated,
+        software: BTreeMap::new(),
+        hardware: Hardware {
+            units: Some(100),
+            memory_gb_s: Some(2000.0),
+            cache_bytes: Some(40 << 20),
+            peak_tflop_s: BTreeMap::from([("bf16".to_owned(), 300.0)]),
+            ..Hardware::default()
+        },
+    };
+    DataSet { manifest: Manifest::new(machine, Origin::Synthetic), records }
+}
+
+pub(crate) fn gemm(m: u64, n: u64, k: u64) -> Point {
+    Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k })
+}
+
+/// A table of products whose times follow a roofline with a launch floor.
+pub(crate) fn gemm_table() -> DataSet {
+    let mut records = Vec::new();
+    for n in [256, 1024, 4096] {
+        for k in [256, 1024, 4096] {
+            for log in 0..13 {
+                let point = gemm(1 << log, n, k);
+                let work = point.work();
+                let us = 3.0 + (work.flops / 240e6).max(work.bytes() / 1.6e6);
+                records.push(record(point, us));
+            }
+        }
+    }
+    data_set(records)
+}
+
+fn fitted(data: &DataSet) -> Model {
+    Model::fit(data, &FitOptions::default()).unwrap()
+}
+
+fn ask(model: &Model, point: &Point, extrapolate: bool) -> Result<Prediction, PredictError> {
+    let (cache, basis) = (CacheState::Unstated, BasisChoice::Best);
+    model.predict(&Query { point, cache, basis, extrapolate })
+}
+
+#[test]
+fn a_measured_point_is_returned_as_measured_and_one_between_lies_between() {
+    let data = gemm_table();
+    let model = fitted(&data);
+    for record in &data.records {
+        let answer = ask(&model, &record.point, false).unwrap();
+        assert_eq!((answer.time, answer.basis), (record.time().unwrap(), Basis::Measured));
+        assert!(answer.low <= answer.time && answer.time <= answer.high);
+    }
+    let between = ask(&model, &gemm(3000, 4096, 4096), false).unwrap();
+    let time = |m| ask(&model, &gemm(m, 4096, 4096), false).unwrap().time;
+    assert!(time(2048) < between.time && between.time < time(4096));
+    assert_eq!(between.domain, DomainStatus::Inside);
+}
+
+#[test]
+fn far_outside_is_refused_with_the_ratio_unless_asked_and_then_grows_with_the_work() {
+    let model = fitted(&gemm_table());
+    let error = ask(&model, &gemm(65536, 4096, 4096), false).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("m = 65536 is 16 times the largest m"), "{text}");
+    assert!(error.hint().unwrap().contains("--extrapolate"));
+    let near = ask(&model, &gemm(8192, 4096, 4096), false).unwrap();
+    assert_eq!((near.domain, near.basis), (DomainStatus::Near, Basis::Extrapolated));
+
+    let mut before = ask(&model, &gemm(4096, 4096, 4096), true).unwrap();
+    for log in 13..24 {
+        let answer = ask(&model, &gemm(1 << log, 4096, 4096), true).unwrap();
+        assert!(answer.time >= before.time, "m = 2^{log}");
+        let width = |answer: &Prediction| answer.high.as_f64() / answer.low.as_f64();
+        assert!(log <= 14 || width(&answer) >= width(&before) * 0.999, "m = 2^{log}");
+        before = answer;
+    }
+}
+
+#[test]
+fn every_basis_answers_and_says_so() {
+    let model = fitted(&gemm_table());
+    let point = gemm(3000, 4096, 4096);
+    for (basis, expected) in [
+        (BasisChoice::Analytical, Basis::Analytical),
+        (BasisChoice::Learned, Basis::Learned),
+        (BasisChoice::Reference(ReferenceModel::Roofline), Basis::Reference),
+    ] {
+        let query = Query { point: &point, cache: CacheState::Unstated, basis, extrapolate: false };
+        let answer = model.predict(&query).unwrap();
+        assert_eq!(answer.basis, expected);
+        let truth = ask(&model, &point, false).unwrap().time.as_f64();
+        let ratio = answer.time.as_f64() / truth;
+        assert!((0.5..2.0).contains(&ratio), "{expected}: {ratio}");
+    }
+    let basis = BasisChoice::Reference(ReferenceModel::Sigmoid);
+    let query = Query { point: &point, cache: CacheState::Unstated, basis, extrapolate: false };
+    assert!(matches!(model.predict(&query), Err(PredictError::NoReference { .. })));
+}
+
+#[test]
+fn what_the_machine_lacks_is_named_with_what_it_has() {
+    let model = fitted(&gemm_table());
+    let mut point = GemmPoint { dtype: Dtype::Fp8, batch: 1, m: 8, n: 256, k: 256 };
+    let error = ask(&model, &Point::Gemm(point), false).unwrap_err();
+    assert_eq!(error.to_string(), "synthetic-one has no gemm measurements of `fp8`");
+    assert!(error.hint().unwrap().contains("bf16"));
+    point.m = 0;
+    assert!(matches!(ask(&model, &Point::Gemm(point), true), Err(PredictError::Point(_))));
+    let custom = custom(&[("n", 4)], "mystery");
+    let error = ask(&model, &custom, false).unwrap_err();
+    assert_eq!(error.to_string(), "synthetic-one has no custom measurements");
+    assert_eq!(error.hint().unwrap(), "it has gemm");
+}
+
+fn custom(parameters: &[(&str, u64)], op: &str) -> Point {
+    let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    Point::Custom(CustomPoint { op: op.to_owned(), parameters })
+}
+
+/// Only one batch size was measured: the time of batch 1 is no answer for batch 8.
+#[test]
+fn an_axis_without_spread_is_not_calibrated() {
+    let attention = |batch, kv_len| {
+        Point::Attention(AttentionPoint {
+            phase: AttentionPhase::Context,
+            dtype: Dtype::Bf16,
+            kv_dtype: Dtype::Bf16,
+            batch,
+            heads: 32,
+            kv_heads: 32,
+            head_dim: 128,
+            query_len: kv_len,
+            kv_len,
+            window: 0,
+        })
+    };
+    let times = [(128, 6.018), (256, 6.073), (512, 6.291), (1024, 7.165), (2048, 10.660)];
+    let records = times.iter().map(|(len, us)| record(attention(1, *len), *us)).collect();
+    let model = fitted(&data_set(records));
+    assert_eq!(ask(&model, &attention(1, 512), false).unwrap().time, Nanos::new(6291));
+    assert!(ask(&model, &attention(1, 700), false).is_ok());
+    for batch in [2, 8] {
+        let error = ask(&model, &attention(batch, 512), false).unwrap_err().to_string();
+        assert!(error.contains("only at batch = 1"), "{error}");
+    }
+}
+
+/// Seven points within 0.6 % while the batch grows 64-fold: any slope is noise.
+#[test]
+fn a_flat_table_is_insufficient_not_a_falling_line() {
+    let times = [99.866, 99.606, 100.213, 99.912, 100.253, 100.047, 99.760];
+    let flat: Vec<Record> = times
+        .iter()
+        .enumerate()
+        .map(|(log, us)| record(custom(&[("batch", 1 << log)], "flat"), *us))
+        .collect();
+    let error = Model::fit(&data_set(flat.clone()), &FitOptions::default()).unwrap_err();
+    assert!(matches!(error, FitError::Insufficient { .. }));
+    assert!(error.to_string().contains("no load signal"), "{error}");
+
+    // Beside a variant that can be fitted it is listed, and asked for it is refused.
+    let mut records = gemm_table().records;
+    records.extend(flat);
+    let model = fitted(&data_set(records));
+    assert_eq!(model.families(), vec![Family::Gemm]);
+    assert_eq!(model.insufficient().len(), 1);
+    let error = ask(&model, &custom(&[("batch", 8)], "flat"), true).unwrap_err();
+    assert!(error.to_string().contains("insufficient data"), "{error}");
+}
+
+/// n and k never varied: their value is the domain, not a column of the fit.
+#[test]
+fn a_constant_parameter_is_recorded_as_the_domain() {
+    let times = [(64, 4.320), (128, 4.639), (256, 5.278), (512, 6.557)];
+    let records = times.iter().map(|(m, us)| record(gemm(*m, 1024, 1024), *us)).collect();
+    let model = fitted(&data_set(records));
+    let errors = model.errors().unwrap();
+    assert_eq!(errors[0].domain, "m 64..512, n 1024, k 1024");
+    let answer = ask(&model, &gemm(200, 1024, 1024), false).unwrap();
+    assert!((4639..5390).contains(&answer.time.get()), "{}", answer.time);
+    assert!(ask(&model, &gemm(200, 2048, 1024), false).is_err());
+    let far = ask(&model, &gemm(200, 2048, 1024), true).unwrap();
+    assert!(far.time >= answer.time && far.time.get() < 20_000, "{}", far.time);
+}
+
+/// Zeros draw less power and run faster: what operands held is not mixed.
+#[test]
+fn contents_of_operands_are_not_mixed() {
+    let with = |input: &str, m: u64, us: f64| {
+        let mut record = record(gemm(m, 1024, 1024), us);
+        record.conditions.input = match input {
+            "random" => InputContent::Random,
+            named => InputContent::Named(named.to_owned()),
+        };
+        record
+    };
+    let mut records = Vec::new();
+    for (m, us) in [(1024, 7.11), (2048, 14.0), (4096, 28.0), (8192, 56.0)] {
+        records.push(with("zeros", m, us * 0.8));
+        records.push(with("random", m, us));
+    }
+    let model = fitted(&data_set(records));
+    assert_eq!(ask(&model, &gemm(4096, 1024, 1024), false).unwrap().time, Nanos::new(28_000));
+}
+
+#[test]
+fn the_same_data_and_seed_give_the_same_bytes_on_any_number_of_threads() {
+    let data = gemm_table();
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| fitted(&data).to_text())
+    };
+    assert!(on(1) == on(3));
+    let mut shuffled = data.clone();
+    shuffled.records.reverse();
+    let text = on(1);
+    let after_digest = |text: &str| text.split("\"seed\"").nth(1).map(str::to_owned);
+    assert!(after_digest(&text) == after_digest(&fitted(&shuffled).to_text()));
+}
