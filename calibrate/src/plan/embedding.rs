@@ -31,8 +31,10 @@ pub fn candidates() -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (direction, optimizer) in passes {
         for kind in [Indices::Uniform, Indices::Zipf, Indices::Reuse] {
-            let mut add = |level, shape, position| {
+            let later = later(direction, kind);
+            let mut add = |level: u8, shape, position| {
                 let point = bag(direction, optimizer, shape, kind.distribution(position));
+                let level = (level + later).min(DEEPEST);
                 candidates.push(Candidate { point, cache: CacheState::Hot, level });
             };
             lines(&mut add);
@@ -40,6 +42,12 @@ pub fn candidates() -> Vec<Candidate> {
         }
     }
     candidates
+}
+
+/// How many passes later a variant comes: skewed backward passes wait for the second, so that
+/// the first has time for every family.
+fn later(direction: Direction, kind: Indices) -> u8 {
+    u8::from(direction == Direction::Backward && !matches!(kind, Indices::Uniform))
 }
 
 /// `tables, rows, dim, batch, pooling` of a point.
