@@ -19,7 +19,7 @@ const ENOUGH_ROWS: usize = 6000;
 const ROUNDS: usize = 120;
 
 /// So few rows would know a term again that was fitted on all of them: it is fitted anew.
-const REMEMBERED: usize = 100;
+const REMEMBERED: usize = 70;
 
 /// Keeps inner folds apart from outer ones.
 const INNER: u64 = 0x5eed;
