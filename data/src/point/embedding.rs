@@ -182,7 +182,7 @@ impl EmbeddingPoint {
         let lookups = self.lookups() as f64;
         let rows = self.rows as f64;
         let distinct = match &self.distribution {
-            Distribution::Uniform => -rows * (lookups * (-1.0 / rows).ln_1p()).exp_m1(),
+            Distribution::Uniform => rows * touched(1.0 / rows, lookups),
             Distribution::Zipf { exponent_milli } => {
                 zipf_distinct(rows, f64::from(*exponent_milli) / 1e3, lookups)
             }
@@ -273,25 +273,33 @@ fn middle_of_bin(bin: usize) -> f64 {
     if bin == 0 { 1.0 } else { 0.75 * (1_u64 << bin) as f64 }
 }
 
+/// Probability that something of probability `share` is drawn at least once in `draws`. From
+/// `libm`, because features of models come from it and must be the same on every machine.
+fn touched(share: f64, draws: f64) -> f64 {
+    -libm::expm1(draws * libm::log1p(-share.min(1.0)))
+}
+
 /// Expected distinct rows of `lookups` draws from a Zipf law over `rows` rows.
 fn zipf_distinct(rows: f64, exponent: f64, lookups: f64) -> f64 {
-    /// Buckets per doubling; the sum is within 0.5 % of the exact one from there on.
-    const STEPS: f64 = 8.0;
-    let ratio = (std::f64::consts::LN_2 / STEPS).exp();
-    let mut buckets = Vec::new();
+    let weight = |middle: f64| libm::pow(middle, -exponent);
+    let total: f64 = zipf_buckets(rows).map(|(count, middle)| count * weight(middle)).sum();
+    zipf_buckets(rows).map(|(count, middle)| count * touched(weight(middle) / total, lookups)).sum()
+}
+
+/// Runs of neighbouring rows that are taken to be equally likely: how many, and their middle.
+fn zipf_buckets(rows: f64) -> impl Iterator<Item = (f64, f64)> {
+    /// An eighth of an octave; the sum is within 0.5 % of the exact one from there on.
+    const RATIO: f64 = 1.090_507_732_665_257_7;
     let mut first = 1.0_f64;
-    while first <= rows {
-        let last = (first * ratio).floor().max(first).min(rows);
-        let count = last - first + 1.0;
-        let weight = ((first + last) / 2.0).powf(-exponent);
-        buckets.push((count, weight));
+    std::iter::from_fn(move || {
+        if first > rows {
+            return None;
+        }
+        let last = (first * RATIO).floor().max(first).min(rows);
+        let bucket = (last - first + 1.0, (first + last) / 2.0);
         first = last + 1.0;
-    }
-    let total: f64 = buckets.iter().map(|(count, weight)| count * weight).sum();
-    buckets
-        .iter()
-        .map(|(count, weight)| -count * (lookups * (-(weight / total).min(1.0)).ln_1p()).exp_m1())
-        .sum()
+        Some(bucket)
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! memory rate, cache bytes / cache rate)`. The traffic model is the reference system's
 //! (`reference::embedding`), with the hit rate smoothed and its constants fitted.
 
-use kernelgauge_data::{CacheState, Direction, Distribution, EmbeddingPoint, Machine, Point};
+use kernelgauge_data::{CacheState, Direction, EmbeddingPoint, Machine, Point};
 use serde::{Deserialize, Serialize};
 
 use super::{ExplainedTerm, Features, possible, thinned};
@@ -90,7 +90,7 @@ impl EmbeddingTerm {
 
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
         let Point::Embedding(point) = point else { return 0.0 };
-        let traffic = self.traffic(point, distinct_rows(point));
+        let traffic = self.traffic(point, point.distinct_rows());
         let total = self.total_ns(&traffic);
         let [tables, rows, dim, batch, pooling] =
             [point.tables, point.rows, point.dim, point.batch, point.pooling].map(|v| v as f64);
@@ -108,7 +108,7 @@ impl EmbeddingTerm {
 
     pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
         let Point::Embedding(point) = point else { return Vec::new() };
-        let traffic = self.traffic(point, distinct_rows(point));
+        let traffic = self.traffic(point, point.distinct_rows());
         let reuse = point.lookups() as f64 / traffic.distinct.max(1.0);
         vec![
             ExplainedTerm::new("launch", self.launch_ns),
@@ -132,23 +132,12 @@ fn sectors(bytes: f64) -> f64 {
     (bytes / SECTOR).ceil() * SECTOR
 }
 
-/// Expected distinct rows of one table; the uniform law, the common case, in this crate's own
-/// arithmetic.
-fn distinct_rows(point: &EmbeddingPoint) -> f64 {
-    if point.distribution != Distribution::Uniform {
-        return point.distinct_rows();
-    }
-    let (rows, lookups) = (point.rows as f64, point.lookups() as f64);
-    let distinct = -rows * libm::expm1(lookups * libm::log1p(-1.0 / rows));
-    distinct.clamp(0.0, rows.min(lookups))
-}
-
 /// Fits the term, from a bandwidth-bound and from a cache-bound start.
 pub(super) fn fit(rows: &[Row<'_>], machine: &Machine, cache: CacheState) -> EmbeddingTerm {
     let rows: Vec<(&EmbeddingPoint, f64, &Row<'_>)> = thinned(rows, 1500)
         .into_iter()
         .filter_map(|row| match row.point {
-            Point::Embedding(point) => Some((point, distinct_rows(point), row)),
+            Point::Embedding(point) => Some((point, point.distinct_rows(), row)),
             _ => None,
         })
         .collect();
