@@ -12,11 +12,8 @@ use crate::finish::data_folder;
 use crate::thin::check::{self, Comparison, Split};
 use crate::thin::{self, ThinOptions, Thinned};
 
-/// A thinned table may be this much worse than the full one.
+/// A thinned family may be this much worse than the full one, in the mean.
 const ALLOWED_RATIO: f64 = 1.2;
-
-/// Fewer held-out points than this say nothing about a ratio.
-const TELLING_POINTS: usize = 100;
 
 /// Runs the command.
 ///
@@ -75,7 +72,7 @@ fn compare(
     }
     print(around.stdout, &table(&comparisons))?;
     let worse = |comparison: &&Comparison| {
-        comparison.points >= TELLING_POINTS && comparison.mean_ratio() > ALLOWED_RATIO
+        comparison.is_family() && comparison.mean_ratio() > ALLOWED_RATIO
     };
     if let Some(worst) = comparisons.iter().find(worse) {
         let ratio = four_digits(worst.mean_ratio());

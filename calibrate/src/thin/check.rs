@@ -37,10 +37,10 @@ impl Split {
     }
 }
 
-/// Errors of both models on the same points of one variant.
+/// Errors of both models on the same points of one family or variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Family and variant: `gemm bf16`.
+    /// The family, alone for all its variants or with one of them: `gemm`, `gemm bf16`.
     pub name: String,
     /// What was held out.
     pub split: Split,
@@ -64,6 +64,11 @@ pub struct Errors {
 }
 
 impl Comparison {
+    /// Whether this is a whole family.
+    pub fn is_family(&self) -> bool {
+        !self.name.contains(' ')
+    }
+
     /// Mean error of the thinned over that of the full table.
     pub fn mean_ratio(&self) -> f64 {
         self.thinned.mean / self.full.mean
@@ -103,11 +108,12 @@ pub fn compare(
             Some((predicted.time.as_f64() / measured.as_f64() - 1.0).abs())
         };
         if let (Some(of_full), Some(of_thinned)) = (error(&of_full), error(&of_thinned)) {
-            let variant = record.point.variant();
-            let name = format!("{} {}", record.point.family(), variant.as_str());
-            let both = errors.entry(name).or_default();
-            both.0.push(of_full);
-            both.1.push(of_thinned);
+            let (family, variant) = (record.point.family(), record.point.variant());
+            for name in [family.name().to_owned(), format!("{family} {}", variant.as_str())] {
+                let both = errors.entry(name).or_default();
+                both.0.push(of_full);
+                both.1.push(of_thinned);
+            }
         }
     }
     Ok(errors
