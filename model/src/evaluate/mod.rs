@@ -4,8 +4,8 @@
 //! and asked for the rest: single points ([`Split::Point`]), whole lines ([`Split::Line`]),
 //! every second value of the axis ([`Split::EverySecond`]) and the top three octaves of the axis
 //! ([`Split::Frontier`]). Beside it stand the analytical term alone and what a table lookup
-//! would say: log-log interpolation between the kept points of the same line. [`splits`] says
-//! which points are held out, [`metrics`] what is reported, [`render`] how it is shown.
+//! would say: log-log interpolation between the kept points of the same line. `splits` says
+//! which points are held out, `metrics` what is reported, `render` how it is shown.
 
 mod metrics;
 mod render;

@@ -1,6 +1,9 @@
 //! Records by variant, and whether a variant has enough of them.
 
-use kernelgauge_data::{CacheState, Family, InputContent, Record};
+use std::collections::BTreeSet;
+
+use kernelgauge_data::import::nccl_tests::IN_PLACE;
+use kernelgauge_data::{CacheState, Family, InputContent, Point, Record};
 
 use crate::math::{log2, median};
 use crate::rows::{Row, fold};
@@ -36,10 +39,20 @@ pub(crate) fn groups(records: &[Record]) -> Vec<Group<'_>> {
         .map(|run| {
             let records: Vec<&Record> = run.iter().map(|(_, _, _, record)| *record).collect();
             let (family, name, cache, _) = &run[0];
-            let rows = of_one_shape(fold(&of_one_content(&records)));
+            let rows = of_one_shape(fold(&of_one_content(&out_of_place(&records))));
             Group { family: *family, name: name.clone(), cache: *cache, rows }
         })
         .collect()
+}
+
+/// Of a collective measured with two buffers and with one, the former is taken: it is the
+/// commoner use, and the two times differ. One that was measured in place only stays.
+fn out_of_place<'data>(records: &[&'data Record]) -> Vec<&'data Record> {
+    let in_place = |record: &Record| record.conditions.kernel == IN_PLACE;
+    let elsewhere: BTreeSet<&Point> =
+        records.iter().filter(|record| !in_place(record)).map(|record| &record.point).collect();
+    let stays = |record: &&&Record| !in_place(record) || !elsewhere.contains(&record.point);
+    records.iter().filter(stays).copied().collect()
 }
 
 fn of_one_content<'data>(records: &[&'data Record]) -> Vec<&'data Record> {

@@ -184,7 +184,8 @@ impl Shape {
     }
 }
 
-/// Fits the term, from a compute-bound and from a latency-bound start.
+/// Fits the term, from a compute-bound and from a latency-bound start, with keys split only
+/// where heads share them and wherever units idle.
 pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
     let rows: Vec<(Shape, f64)> = thinned(rows, 1500)
         .into_iter()
@@ -194,7 +195,21 @@ pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
         })
         .collect();
     let units = machine.hardware.units.unwrap_or(0);
-    let generation = rows.iter().any(|(shape, _)| shape.generation);
+    let bounds = bounds(&rows, machine);
+    let mut latency_bound: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
+    latency_bound[5] = ln(5.0);
+    let [without, with] = [false, true].map(|splits_all| {
+        let solution = minimise(&bounds, std::slice::from_ref(&latency_bound), 24, |parameters| {
+            let term = AttentionTerm::of(units, splits_all, parameters);
+            rows.iter().map(|(shape, log_ns)| ln(term.total_ns(shape)) - log_ns).collect()
+        });
+        (solution.loss, AttentionTerm::of(units, splits_all, &solution.parameters))
+    });
+    if with.0 < without.0 { with.1 } else { without.1 }
+}
+
+/// Bounds in the order of [`AttentionTerm::of`].
+fn bounds(rows: &[(Shape, f64)], machine: &Machine) -> [Bounded; 7] {
     let fastest = exp(rows.iter().map(|(_, log_ns)| *log_ns).fold(f64::INFINITY, f64::min));
     let seen = |work: fn(&Shape) -> f64| {
         rows.iter().map(|(shape, log_ns)| work(shape) / exp(*log_ns)).fold(1e-9, f64::max)
@@ -202,29 +217,17 @@ pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
     let (flops, bytes) = (seen(|shape| shape.flops), seen(|shape| shape.bytes));
     let bytes = machine.hardware.memory_gb_s.map_or(bytes, |peak| peak.max(bytes / 4.0));
     let enough = rows.len() >= 24;
-    let several = |bounded: Bounded| if enough { bounded } else { Bounded::fixed(bounded.start) };
-    let bounds = [
+    let fit_if = |fit: bool, bounded: Bounded| {
+        if fit { bounded } else { Bounded::fixed(bounded.start) }
+    };
+    let generation = rows.iter().any(|(shape, _)| shape.generation);
+    [
         Bounded::log(fastest / 20.0, fastest * 0.7, fastest * 1.5),
         Bounded::log(flops / 10.0, flops * 1.2, flops * 3.0),
-        several(Bounded::log(flops / 4e3, flops / 100.0, flops * 10.0)),
+        fit_if(enough, Bounded::log(flops / 4e3, flops / 100.0, flops * 10.0)),
         Bounded::log(bytes / 20.0, bytes * 0.8, bytes * 1.5),
-        several(Bounded::log(1e-3, 0.3, 30.0)),
-        several(Bounded::log(1e-4, 0.1, 100.0)),
-        if enough && generation {
-            Bounded::log(16.0, 256.0, 1e5)
-        } else {
-            Bounded::fixed(ln(256.0))
-        },
-    ];
-    let mut latency_bound: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
-    latency_bound[5] = ln(5.0);
-    let fits = [false, true].map(|splits_all| {
-        let solution = minimise(&bounds, std::slice::from_ref(&latency_bound), 24, |parameters| {
-            let term = AttentionTerm::of(units, splits_all, parameters);
-            rows.iter().map(|(shape, log_ns)| ln(term.total_ns(shape)) - log_ns).collect()
-        });
-        (solution.loss, AttentionTerm::of(units, splits_all, &solution.parameters))
-    });
-    let [without, with] = fits;
-    if generation && with.0 < without.0 { with.1 } else { without.1 }
+        fit_if(enough, Bounded::log(1e-3, 0.3, 30.0)),
+        fit_if(enough, Bounded::log(1e-4, 0.1, 100.0)),
+        fit_if(enough && generation, Bounded::log(16.0, 256.0, 1e5)),
+    ]
 }

@@ -102,37 +102,10 @@ impl TrafficTerm {
     }
 }
 
-/// Fits the term; bounds of the rates are what was seen, those of the capacity what is built.
+/// Fits the term, from three starts: a slow memory, one region only, and in between.
 pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> TrafficTerm {
     let rows = thinned(rows, 2000);
-    let hardware = &machine.hardware;
-    let fastest = rows.iter().map(|row| row.time.as_f64()).fold(f64::INFINITY, f64::min);
-    let seen = |work: fn(&Point) -> f64| {
-        rows.iter().map(|row| work(row.point) / row.time.as_f64()).fold(1e-9, f64::max)
-    };
-    let rate = seen(|point| point.work().bytes());
-    let flops = seen(|point| point.work().flops);
-    let capacity = hardware.cache_bytes.map_or(8e6, |bytes| bytes as f64).max(1.0);
-    let several_rows = rows.iter().any(|row| row.parameters[0] != rows[0].parameters[0])
-        && matches!(rows[0].point, Point::Memory(_));
-    let has_flops = rows[0].point.work().flops > 0.0;
-    let enough = rows.len() >= 8;
-    let bounds = [
-        Bounded::log((fastest / 100.0).max(1e-3), fastest / 2.0, fastest),
-        Bounded::log(rate / 50.0, rate * 1.1, rate * 4.0),
-        if enough { Bounded::log(0.02, 0.3, 1.0) } else { Bounded::fixed(0.0) },
-        if enough {
-            Bounded::log(capacity / 64.0, capacity, capacity * 8.0)
-        } else {
-            Bounded::fixed(ln(capacity))
-        },
-        if has_flops && enough {
-            Bounded::log(flops / 8.0, flops * 1.5, flops * 1e3)
-        } else {
-            Bounded::fixed(ln(flops * 1e6))
-        },
-        if several_rows && enough { Bounded::log(1e-6, 0.1, 1e4) } else { Bounded::fixed(-30.0) },
-    ];
+    let bounds = bounds(&rows, machine);
     let mut slow_memory: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
     slow_memory[2] = ln(0.08);
     let mut one_region = slow_memory.clone();
@@ -142,4 +115,32 @@ pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> TrafficTerm {
         rows.iter().map(|row| ln(term.total_ns(row.point)) - row.log_ns).collect()
     });
     TrafficTerm::of(&solution.parameters)
+}
+
+/// Bounds in the order of [`TrafficTerm::of`]: of rates around the fastest seen, of the capacity
+/// around the published one. What the rows cannot tell is fixed where it does nothing.
+fn bounds(rows: &[&Row<'_>], machine: &Machine) -> [Bounded; 6] {
+    let fastest = rows.iter().map(|row| row.time.as_f64()).fold(f64::INFINITY, f64::min);
+    let seen = |work: fn(&Point) -> f64| {
+        rows.iter().map(|row| work(row.point) / row.time.as_f64()).fold(1e-9, f64::max)
+    };
+    let rate = seen(|point| point.work().bytes());
+    let flops = seen(|point| point.work().flops);
+    let capacity = machine.hardware.cache_bytes.map_or(8e6, |bytes| bytes as f64).max(1.0);
+    let enough = rows.len() >= 8;
+    let fit_if = |fit: bool, bounded: Bounded, otherwise: f64| {
+        if fit && enough { bounded } else { Bounded::fixed(otherwise) }
+    };
+    let several_rows = rows.iter().any(|row| {
+        matches!(row.point, Point::Memory(_)) && row.parameters[0] != rows[0].parameters[0]
+    });
+    let has_flops = flops > 1e-9;
+    [
+        Bounded::log((fastest / 100.0).max(1e-3), fastest / 2.0, fastest),
+        Bounded::log(rate / 50.0, rate * 1.1, rate * 4.0),
+        fit_if(true, Bounded::log(0.02, 0.3, 1.0), 0.0),
+        fit_if(true, Bounded::log(capacity / 64.0, capacity, capacity * 8.0), ln(capacity)),
+        fit_if(has_flops, Bounded::log(flops / 8.0, flops * 1.5, flops * 1e3), ln(flops * 1e6)),
+        fit_if(several_rows, Bounded::log(1e-6, 0.1, 1e4), -30.0),
+    ]
 }

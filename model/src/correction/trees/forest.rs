@@ -1,10 +1,10 @@
 //! Fitted trees, flat.
 //!
 //! Every tree is stored as a perfect one of [`DEPTH`] levels: node `i` has its children at
-//! `2 i + 1` and `2 i + 2`, so a step down is arithmetic, not a branch and not a load, and eight
-//! trees descend in step, so that their loads overlap. Where a tree is shallower, the nodes
-//! below a leaf compare the slot past the last feature, which is minus infinity, and all answers
-//! there are the leaf's.
+//! `2 i + 1` and `2 i + 2`, so a step down is arithmetic, not a branch and not a load, and
+//! sixteen trees descend in step, so that their loads overlap. Where a tree is shallower, the
+//! nodes below a leaf compare the slot past the last feature, which is minus infinity, and all
+//! answers there are the leaf's.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(crate) const LEAF_STEP: f64 = 1e-5;
 pub(super) const DEPTH: usize = 6;
 
 /// Trees that descend together.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// Answers of a perfect tree, one more than it has nodes.
 const LEAVES: usize = 1 << DEPTH;

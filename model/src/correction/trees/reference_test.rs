@@ -14,7 +14,10 @@ use ndarray::{Array1, Array2};
 use super::{Forest, TreesParams};
 use crate::math::Stream;
 
-fn rows(stream: &mut Stream, count: usize) -> (Array2<f64>, Array1<f64>) {
+/// Features and targets.
+type Rows = (Array2<f64>, Array1<f64>);
+
+fn rows(stream: &mut Stream, count: usize) -> Rows {
     let mut records = Array2::zeros((count, 4));
     let mut targets = Array1::zeros(count);
     for (mut record, target) in records.outer_iter_mut().zip(&mut targets) {
@@ -31,7 +34,7 @@ fn rows(stream: &mut Stream, count: usize) -> (Array2<f64>, Array1<f64>) {
 }
 
 /// The forest, the rows it was fitted on, and rows it was not.
-fn fitted() -> (Forest, [(Array2<f64>, Array1<f64>); 2]) {
+fn fitted() -> (Forest, [Rows; 2]) {
     let mut stream = Stream::new(11);
     let (records, targets) = rows(&mut stream, 600);
     let unseen = rows(&mut stream, 200);
@@ -45,7 +48,7 @@ fn fitted() -> (Forest, [(Array2<f64>, Array1<f64>); 2]) {
     (forest, [(records, targets), unseen])
 }
 
-fn root_mean_square_error(forest: &Forest, rows: &(Array2<f64>, Array1<f64>)) -> f64 {
+fn root_mean_square_error(forest: &Forest, rows: &Rows) -> f64 {
     let errors = forest.predict(&rows.0) - &rows.1;
     (errors.mapv(|error| error * error).sum() / rows.1.len() as f64).sqrt()
 }
