@@ -133,3 +133,37 @@ fn work_of(row: &Row<'_>) -> f64 {
     }
     row.parameters.iter().map(|value| (*value).max(1) as f64).product()
 }
+
+#[cfg(test)]
+mod tests {
+    use kernelgauge_data::{
+        Collective, CollectivePoint, Conditions, Dtype, Flags, Links, Measurement, Nanos, Outcome,
+    };
+
+    use super::*;
+
+    fn record(bytes: u64, kernel: &str, time: u64) -> Record {
+        Record {
+            point: Point::Collective(CollectivePoint {
+                collective: Collective::AllReduce,
+                dtype: Dtype::F32,
+                ranks: 8,
+                nodes: 1,
+                links: Links::Unstated,
+                bytes,
+            }),
+            conditions: Conditions { kernel: kernel.to_owned(), ..Conditions::default() },
+            outcome: Outcome::Measured(Measurement::stated(Nanos::new(time))),
+            flags: Flags::NONE,
+        }
+    }
+
+    #[test]
+    fn two_buffers_speak_before_one() {
+        let records =
+            [record(64, "", 10_000), record(64, IN_PLACE, 15_000), record(128, IN_PLACE, 16_000)];
+        let groups = groups(&records);
+        let times: Vec<u64> = groups[0].rows.iter().map(|row| row.time.get()).collect();
+        assert_eq!(times, [10_000, 16_000]);
+    }
+}

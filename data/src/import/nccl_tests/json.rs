@@ -178,7 +178,7 @@ fn run(report: &Report, devices: &[Device]) -> Run {
             iterations: config.iterations.saturating_mul(config.aggregated_iterations.max(1)),
         }),
         named: report.args.0.as_deref().and_then(facts::program_collective),
-        ranks: ranks(devices, of_process),
+        ranks: ranks(devices, config.ngpus.map(|_| of_process)),
         nodes: (!hosts.is_empty()).then_some(hosts.len() as u64),
         unit: Some(TimeUnit::Micro),
         header: None::<Header>,
@@ -188,11 +188,12 @@ fn run(report: &Report, devices: &[Device]) -> Run {
     }
 }
 
-/// The device list holds the first rank of each process (nccl-tests 2.17 to 2.19), or all.
-fn ranks(devices: &[Device], of_process: u64) -> Option<u64> {
+/// The device list holds the first rank of each process (nccl-tests 2.17 to 2.19), or all; how
+/// many a process has is in the configuration, if there is one.
+fn ranks(devices: &[Device], of_process: Option<u64>) -> Option<u64> {
     let last = devices.iter().map(|device| device.rank).max()?;
     let gapless = last.saturating_add(1) == devices.len() as u64 && devices.len() > 1;
-    let behind_last = if gapless { 1 } else { of_process };
+    let behind_last = if gapless { 1 } else { of_process? };
     Some(last.saturating_add(behind_last))
 }
 
@@ -261,9 +262,10 @@ mod tests {
 
     #[test]
     fn a_device_list_of_first_ranks_counts_whole_processes() {
-        assert_eq!(ranks(&[device(0)], 8), Some(8));
-        assert_eq!(ranks(&[device(0), device(4)], 4), Some(8));
-        assert_eq!(ranks(&[device(0), device(1)], 2), Some(2));
-        assert_eq!(ranks(&[], 8), None);
+        assert_eq!(ranks(&[device(0)], Some(8)), Some(8));
+        assert_eq!(ranks(&[device(0), device(4)], Some(4)), Some(8));
+        assert_eq!(ranks(&[device(0), device(1)], Some(2)), Some(2));
+        assert_eq!(ranks(&[device(0)], None), None);
+        assert_eq!(ranks(&[], Some(8)), None);
     }
 }
