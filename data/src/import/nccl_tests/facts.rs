@@ -62,20 +62,33 @@ pub(super) fn rank_line(line: &str) -> Option<RankLine<'_>> {
     Some(RankLine { rank, host, device: line[address..].trim() })
 }
 
-/// The collective a line names: `Collective test starting: all_reduce_perf`, or a command
-/// line with a word such as `./build/all_gather_perf`.
-pub(super) fn named_collective(line: &str) -> Option<Collective> {
+/// A program of nccl-tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Program {
+    /// It measures this collective.
+    Of(Collective),
+    /// It measures something else (`hypercube`).
+    Other(String),
+}
+
+/// The program a line names: `Collective test starting: all_reduce_perf`, or a command line
+/// with a word such as `./build/all_gather_perf`.
+pub(super) fn named_program(line: &str) -> Option<Program> {
     if line.contains("concluded") {
         return None;
     }
-    line.split_whitespace().find_map(program_collective)
+    line.split_whitespace().find_map(program)
 }
 
-/// The collective of a program such as `./build/all_reduce_perf_mpi`.
-pub(super) fn program_collective(word: &str) -> Option<Collective> {
-    let (path, _) = word.rsplit_once("_perf")?;
+/// The program a word names, such as `./build/all_reduce_perf_mpi`.
+pub(super) fn program(word: &str) -> Option<Program> {
+    let (path, suffix) = word.rsplit_once("_perf")?;
     let name = path.rsplit(['/', '\\', '=', '"', '\'', '`']).next()?;
-    name.parse().ok()
+    match name.parse() {
+        Ok(collective) => Some(Program::Of(collective)),
+        Err(_) if name.is_empty() || !matches!(suffix, "" | "_mpi") => None,
+        Err(_) => Some(Program::Other(name.to_owned())),
+    }
 }
 
 /// The collective a file name holds as a word of its own: `h100_all-reduce_n8.txt`.
@@ -183,11 +196,18 @@ mod tests {
 
     #[test]
     fn collectives_are_named_by_programs_and_files() {
-        let named = named_collective("+ srun -n 8 ./build/reduce_scatter_perf_mpi -b 8");
-        assert_eq!(named, Some(Collective::ReduceScatter));
-        let started = named_collective("# Collective test starting: alltoall_perf");
-        assert_eq!(started, Some(Collective::AllToAll));
-        assert_eq!(named_collective("# Collective test concluded: alltoall_perf"), None);
+        for (line, expected) in [
+            (
+                "+ srun -n 8 ./build/reduce_scatter_perf_mpi -b 8",
+                Some(Program::Of(Collective::ReduceScatter)),
+            ),
+            ("# Collective test starting: alltoall_perf", Some(Program::Of(Collective::AllToAll))),
+            ("$ ./build/hypercube_perf", Some(Program::Other("hypercube".to_owned()))),
+            ("# Collective test concluded: alltoall_perf", None),
+            ("writing to gpu_perf.log", None),
+        ] {
+            assert_eq!(named_program(line), expected, "{line}");
+        }
         assert_eq!(file_collective("h100-all-reduce-n8"), Some(Collective::AllReduce));
         assert_eq!(file_collective("r6_broadcast_root"), Some(Collective::Broadcast));
         assert_eq!(file_collective("reduced_log"), None);

@@ -177,7 +177,7 @@ fn run(report: &Report, devices: &[Device]) -> Run {
             step_bytes: None,
             iterations: config.iterations.saturating_mul(config.aggregated_iterations.max(1)),
         }),
-        named: report.args.0.as_deref().and_then(facts::program_collective),
+        program: report.args.0.as_deref().and_then(facts::program),
         ranks: ranks(devices, config.ngpus.map(|_| of_process)),
         nodes: (!hosts.is_empty()).then_some(hosts.len() as u64),
         unit: Some(TimeUnit::Micro),

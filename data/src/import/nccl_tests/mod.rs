@@ -23,6 +23,7 @@ use crate::diagnostic::Diagnostic;
 use crate::import::{ImportError, ImportOptions, ImportSummary, Imported, MachineFacts};
 use crate::measurement::Record;
 use crate::point::{Collective, CollectivePoint, Point};
+use facts::Program;
 
 /// The `kernel` of records measured with one buffer for sending and receiving.
 pub const IN_PLACE: &str = "in_place";
@@ -44,6 +45,12 @@ pub(crate) enum NcclTestsError {
     NoRows {
         /// What the program reported.
         failure: Option<String>,
+    },
+    /// The run is of a program that measures no collective.
+    #[error("`{name}` is not a collective this tool knows")]
+    OtherProgram {
+        /// Its name.
+        name: String,
     },
     /// The rows fit several collectives or none.
     #[error("which collective ran is not stated{}", candidate_list(candidates))]
@@ -111,6 +118,10 @@ impl Diagnostic for NcclTestsError {
             }
             NcclTestsError::NoHeader => "import the whole log, from the line `# nThread` on",
             NcclTestsError::NoRows { .. } => return None,
+            NcclTestsError::OtherProgram { .. } => {
+                let known = Collective::ALL.map(Collective::name).join(", ");
+                return Some(format!("known: {known}"));
+            }
             NcclTestsError::UnknownCollective { .. } => "state it with `--collective`",
             NcclTestsError::UnknownRanks { .. } => "state it with `--ranks`",
             NcclTestsError::RanksDisagree { .. } => {
@@ -188,7 +199,14 @@ pub(crate) fn read(
     let mut records = Vec::new();
     let runs: Vec<_> = scanned.runs.iter().filter(|run| !run.rows.is_empty()).collect();
     for run in &runs {
-        let stated = run.named.or(options.collective).or_else(|| facts::file_collective(stem));
+        let stated = match &run.program {
+            Some(Program::Of(collective)) => Some(*collective),
+            Some(Program::Other(name)) => {
+                let error = NcclTestsError::OtherProgram { name: name.clone() };
+                return Err(refused(Refusal { line: Some(run.line), error }));
+            }
+            None => options.collective.or_else(|| facts::file_collective(stem)),
+        };
         let found = records::records(run, stated, options, &mut summary).map_err(refused)?;
         records.extend(found);
     }

@@ -205,23 +205,17 @@ fn read_redop<'a, 'b>(words: &'a [Token<'b>], header: &Header) -> (Redop, &'a [T
     }
 }
 
-/// The root, told from a time by how many cells are left.
+/// The root, which every row prints whose header has the column: `-1` where there is none.
 fn read_root<'a, 'b>(
     words: &'a [Token<'b>],
     header: &Header,
 ) -> Result<(Option<u64>, &'a [Token<'b>]), TornRow> {
-    let cells = |halves: usize| header.halves.iter().take(halves).map(|h| h.columns.len()).sum();
-    let whole: usize = cells(header.halves.len());
-    let one: usize = cells(1);
-    let blank = words.len() == whole || words.len() == one;
-    if !header.root || blank {
+    if !header.root {
         return Ok((None, words));
     }
-    if words.len() != whole + 1 && words.len() != one + 1 {
-        return Err(if words.len() > whole + 1 { TornRow::Foreign } else { TornRow::TooShort });
-    }
-    let root: i64 = words[0].text.parse().map_err(|_| TornRow::Foreign)?;
-    Ok((u64::try_from(root).ok(), &words[1..]))
+    let (root, rest) = words.split_first().ok_or(TornRow::TooShort)?;
+    let root: i64 = root.text.parse().map_err(|_| TornRow::Foreign)?;
+    Ok((u64::try_from(root).ok(), rest))
 }
 
 /// Out of place and in place.

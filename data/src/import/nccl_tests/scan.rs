@@ -4,13 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{self, Preamble};
+use super::facts::{self, Preamble, Program};
 use super::header::{self, Header, TimeUnit};
 use super::row::{Key, Row};
 use super::tokens::without_escapes;
 use super::{NcclTestsError, Refusal};
 use crate::import::{ImportSummary, MachineFacts};
-use crate::point::Collective;
 
 /// One run of a test program.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +18,8 @@ pub(super) struct Run {
     pub line: usize,
     /// Its parameters.
     pub preamble: Option<Preamble>,
-    /// The collective, where a line names it.
-    pub named: Option<Collective>,
+    /// The program, where a line names it.
+    pub program: Option<Program>,
     /// Ranks listed, or named by NCCL's own messages.
     pub ranks: Option<u64>,
     /// Nodes: distinct hosts of the rank list, or named by NCCL's own messages.
@@ -72,8 +71,8 @@ struct Scanner<'a> {
     listed: BTreeSet<u64>,
     /// Largest size so far of each sweep of the current table.
     largest: BTreeMap<(String, Option<u64>), u64>,
-    /// A collective named before the run began.
-    announced: Option<Collective>,
+    /// A program named before the run began.
+    announced: Option<Program>,
     /// The first row that no header precedes.
     headless: Option<usize>,
 }
@@ -110,8 +109,8 @@ impl<'a> Scanner<'a> {
         if let Some(key) = Key::find(text) {
             return self.row(number, text, key);
         }
-        if let Some(named) = facts::named_collective(text) {
-            self.announced = Some(named);
+        if let Some(program) = facts::named_program(text) {
+            self.announced = Some(program);
             return Ok(());
         }
         self.other(number, text);
@@ -121,7 +120,7 @@ impl<'a> Scanner<'a> {
     /// The run a line belongs to; one without a preamble begins here if there is none.
     fn current(&mut self, line: usize) -> &mut Run {
         let announced = &mut self.announced;
-        self.run.get_or_insert_with(|| Run { line, named: announced.take(), ..Run::default() })
+        self.run.get_or_insert_with(|| Run { line, program: announced.take(), ..Run::default() })
     }
 
     /// A second run that begins before the first has a table means both print at once.
@@ -179,7 +178,7 @@ impl<'a> Scanner<'a> {
             let next = Run {
                 line,
                 preamble: run.preamble,
-                named: self.announced.take(),
+                program: self.announced.take(),
                 ranks: run.ranks,
                 nodes: run.nodes,
                 ..Run::default()

@@ -205,6 +205,27 @@ fn what_the_log_leaves_open_is_asked_for() {
 }
 
 #[test]
+fn a_program_of_another_kind_is_refused_by_name() {
+    let log = format!(
+        "# Collective test starting: hypercube_perf\n{}{HEADER}{}",
+        preamble(4),
+        sums(0.75)
+    );
+    assert!(refusal(&log).contains("`hypercube` is not a collective"));
+}
+
+#[test]
+fn one_process_per_size_repeats_the_header_and_may_leave_a_half_out() {
+    let one = |bytes: u64, time: f64| {
+        let row = row(bytes, "float", "sum", -1, time, 1.5);
+        let half = &row[..row.len() - 34];
+        preamble(4) + HEADER + half + "\n# Out of bounds values : 0 OK\n# Avg bus bandwidth : 1\n"
+    };
+    let imported = import(&(one(1 << 20, 20.0) + &one(1 << 22, 44.0))).unwrap();
+    assert_eq!((imported.records.len(), out_of_place(&imported)), (2, 2));
+}
+
+#[test]
 fn contradictions_are_refused_with_both_sides() {
     let error = refusal(&(preamble(4) + HEADER + &sums(1.75)));
     assert!(error.contains("4 ranks are stated") && error.contains("fit 8"), "{error}");
