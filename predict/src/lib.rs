@@ -5,6 +5,18 @@
 //! [`Prediction`](kernelgauge_model::Prediction): a time, a 90 % interval, whether the point
 //! lies inside, near or outside what was measured, and what the answer rests on.
 //!
+//! ```
+//! use kernelgauge_data::{Dtype, GemmPoint, Point};
+//! use kernelgauge_predict::Predictor;
+//!
+//! let h200 = Predictor::shipped("h200-sxm")?;
+//! let shape = GemmPoint { dtype: Dtype::Bf16, batch: 1, m: 4096, n: 4096, k: 4096 };
+//! let answer = h200.predict(&Point::Gemm(shape))?;
+//! println!("{} (90 %: {} to {}), {}", answer.time, answer.low, answer.high, answer.basis);
+//! assert!(answer.low < answer.time && answer.time < answer.high);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`run`] is the command `predict` over the same: single questions, batches from files, the
 //! list of machines.
 //!

@@ -146,3 +146,20 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
     assert_eq!(extrapolated.code, 0);
     assert!(extrapolated.stdout.contains("outside the measured domain"));
 }
+
+#[test]
+fn the_shipped_machines_are_listed_in_every_format() {
+    let table = predict(&["machines"]);
+    assert_eq!((table.code, table.stderr.as_str()), (0, ""));
+    assert!(table.stdout.contains("h200-sxm   8 x NVIDIA H200, nvswitch   "), "{}", table.stdout);
+    assert!(table.stdout.contains("\n  gemm        bf16 fp8 fp8_block\n"), "{}", table.stdout);
+    let json = predict(&["machines", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let machines = json["machines"].as_array().unwrap();
+    let h200 = machines.iter().find(|machine| machine["name"] == "h200-sxm").unwrap();
+    assert_eq!((&h200["count"], &h200["origin"]), (&8.into(), &"imported".into()));
+    assert_eq!(h200["families"]["gemm"][0], "bf16");
+    let csv = predict(&["machines", "--format", "csv"]).stdout;
+    assert!(csv.starts_with("name,device,count,links,origin,rows,families,variants,software\n"));
+    assert_eq!(csv.lines().count(), 1 + machines.len());
+}
