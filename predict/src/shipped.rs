@@ -22,7 +22,8 @@ macro_rules! ship {
 }
 
 /// Every shipped model, in name order. A machine is added by its folder and one line here.
-pub const MODELS: &[ShippedModel] = ship!["a100-sxm", "h100-sxm", "h200-sxm", "host-x86-64", "l40s-pcie"];
+pub const MODELS: &[ShippedModel] =
+    ship!["a100-sxm", "h100-sxm", "h200-sxm", "host-x86-64", "l40s-pcie"];
 
 /// Names of the shipped machines.
 pub fn names() -> impl Iterator<Item = &'static str> {
