@@ -19,6 +19,7 @@ mod least_squares;
 mod lines;
 mod math;
 mod model;
+mod non_negative;
 pub mod prediction;
 pub mod reference;
 mod rows;

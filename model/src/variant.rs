@@ -35,6 +35,8 @@ pub(crate) struct VariantModel {
     pub learned: Option<Quadratic>,
     /// Share of the neighbours' residuals that is added between measured points.
     pub blend: f64,
+    /// Whether an answer between two measured points is kept in the range of their times.
+    pub confined: bool,
     pub lines: Lines,
     pub intervals: Intervals,
     pub held_out: HeldOut,
@@ -177,7 +179,11 @@ impl VariantModel {
             estimate.place = Some(place);
             estimate.line = self.blend * self.line_residual(point, parameters, &place);
             if place.position == Position::Between {
-                self.keep_between_neighbours(&mut estimate, &place);
+                if self.confined {
+                    let (low, high) = self.between_neighbours(&place);
+                    let confined = estimate.log_ns().clamp(low, high);
+                    estimate.line += confined - estimate.log_ns();
+                }
                 let gap = self.lines.gap(&place);
                 let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
                 estimate.region = Region::Known { gap, fresh };
@@ -186,13 +192,12 @@ impl VariantModel {
         estimate
     }
 
-    /// An answer between two measured points leaves the range of their times by 2 % at most,
-    /// whatever tiles and trees say: held-out errors fell with this on every table tried.
-    fn keep_between_neighbours(&self, estimate: &mut Estimate, place: &Place) {
-        const LEAVE: f64 = 0.02;
+    /// Log times between which an answer is kept that lies between two measured points: their
+    /// range and 2 % beyond.
+    pub(crate) fn between_neighbours(&self, place: &Place) -> (f64, f64) {
+        const BEYOND: f64 = 0.02;
         let [a, b] = [place.point, place.point + 1].map(|i| ln(self.lines.time(i).as_f64()));
-        let kept = estimate.log_ns().clamp(a.min(b) - LEAVE, a.max(b) + LEAVE);
-        estimate.line += kept - estimate.log_ns();
+        (a.min(b) - BEYOND, a.max(b) + BEYOND)
     }
 
     /// The correction outside the domain: that of the nearest point inside, fading, except where

@@ -7,6 +7,7 @@ use super::folds::{self, Held, SMALL};
 use super::train::{Task, train_as};
 use crate::correction::Candidate;
 use crate::held_out::mean_size;
+use crate::lines::Position;
 use crate::math::Stream;
 use crate::rows::Row;
 use crate::terms::AnalyticalTerm;
@@ -32,8 +33,17 @@ const BLENDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 pub(super) struct Choice {
     /// The correction.
     pub candidate: Candidate,
-    /// Share of the neighbours' residuals.
+    /// How measured neighbours on the line are used.
     pub blend: f64,
+    /// Whether answers between them are kept in the range of their times.
+    pub confined: bool,
+}
+
+impl Choice {
+    /// A correction with all that neighbours give.
+    fn with_neighbours(candidate: Candidate) -> Self {
+        Choice { candidate, blend: 1.0, confined: true }
+    }
 }
 
 /// Candidates that so many rows allow, the simplest first.
@@ -76,55 +86,84 @@ pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -
         .collect();
     let mut best: Option<(f64, Choice)> = None;
     for candidate in candidates(sample.len()) {
-        let (loss, blend) = judge(task, candidate, &folds);
-        let better = best.as_ref().is_none_or(|(least, _)| loss < least * 0.98);
-        if better {
-            best = Some((loss, Choice { candidate, blend }));
+        let (loss, choice) = judge(task, candidate, &folds);
+        if best.as_ref().is_none_or(|(least, _)| loss < least * 0.98) {
+            best = Some((loss, choice));
         }
     }
-    best.map_or(Choice { candidate: Candidate::None, blend: 1.0 }, |(_, choice)| choice)
+    best.map_or(Choice::with_neighbours(Candidate::None), |(_, choice)| choice)
 }
 
-/// Held-out residuals of a candidate: the part without the line, and what the line adds.
+/// A held-out point on a measured line.
+struct OnLine {
+    /// What the measured log time exceeds term and correction by.
+    residual: f64,
+    /// What the neighbours say it does.
+    line: f64,
+    /// Where the range of the neighbours' times lies, relative to term and correction.
+    range: Option<(f64, f64)>,
+}
+
+impl OnLine {
+    fn error(&self, blend: f64, confined: bool) -> f64 {
+        let added = blend * self.line;
+        let added = match self.range {
+            Some((low, high)) if confined => added.clamp(low, high),
+            _ => added,
+        };
+        self.residual - added
+    }
+}
+
+/// Held-out points of a candidate, and the residuals of those on no measured line.
 #[derive(Default)]
 struct Judged {
-    on_lines: Vec<(f64, f64)>,
+    on_lines: Vec<OnLine>,
     elsewhere: Vec<f64>,
 }
 
-/// Loss of a candidate at its best blend, and that blend.
-fn judge(task: &Task<'_>, candidate: Candidate, folds: &[Inner<'_>]) -> (f64, f64) {
+/// Loss of a candidate with the best use of neighbours, and that use.
+fn judge(task: &Task<'_>, candidate: Candidate, folds: &[Inner<'_>]) -> (f64, Choice) {
     let mut judged = Judged::default();
+    let all = Choice { confined: false, ..Choice::with_neighbours(candidate) };
     for fold in folds {
-        let choice = Choice { candidate, blend: 1.0 };
-        let model = train_as(task, &fold.kept, fold.term.clone(), &choice);
+        let model = train_as(task, &fold.kept, fold.term.clone(), &all);
         collect(&model, &fold.out, &mut judged);
     }
-    let elsewhere = mean_size(&judged.elsewhere);
-    let blended = |blend: f64| {
-        let residuals: Vec<f64> =
-            judged.on_lines.iter().map(|(residual, line)| residual - blend * line).collect();
-        mean_size(&residuals)
+    let loss = |blend: f64, confined: bool| {
+        mean_size(&judged.on_lines.iter().map(|p| p.error(blend, confined)).collect::<Vec<_>>())
     };
+    let uses: Vec<(f64, Choice)> = BLENDS
+        .into_iter()
+        .rev()
+        .flat_map(|blend| [true, false].map(|confined| (blend, confined)))
+        .map(|(blend, confined)| (loss(blend, confined), Choice { candidate, blend, confined }))
+        .collect();
     // Held-out points lie in gaps twice as wide as those in use, which makes neighbours look
-    // worse than they are. With few points that decides: the largest share within a tenth of
-    // the best is taken.
+    // worse than they are. With few points that decides: the fullest use within a tenth of the
+    // best is taken.
     let slack = if judged.on_lines.len() <= SMALL { 1.1 } else { 1.0 };
-    let least = BLENDS.into_iter().map(blended).fold(f64::INFINITY, f64::min);
-    let blend = BLENDS.into_iter().rev().find(|blend| blended(*blend) <= least * slack);
-    (least + elsewhere, blend.unwrap_or(1.0))
+    let least = uses.iter().map(|(loss, _)| *loss).fold(f64::INFINITY, f64::min);
+    let chosen = uses.iter().find(|(loss, _)| *loss <= least * slack);
+    let choice = chosen.map_or(Choice::with_neighbours(candidate), |(_, choice)| *choice);
+    (least + mean_size(&judged.elsewhere), choice)
 }
 
 fn collect(model: &VariantModel, out: &[Row<'_>], judged: &mut Judged) {
     for row in out {
         let location = model.domain.locate(&row.parameters);
         let estimate = model.estimate(row.point, &row.parameters, location, true);
-        let residual = row.log_ns - estimate.analytical - estimate.correction;
-        if estimate.place.is_some() {
-            judged.on_lines.push((residual, estimate.line));
-        } else {
+        let without = estimate.analytical + estimate.correction;
+        let residual = row.log_ns - without;
+        let Some(place) = estimate.place else {
             judged.elsewhere.push(residual);
-        }
+            continue;
+        };
+        let range = (place.position == Position::Between).then(|| {
+            let (low, high) = model.between_neighbours(&place);
+            (low - without, high - without)
+        });
+        judged.on_lines.push(OnLine { residual, line: estimate.line, range });
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) fn train_as(
         correction: choice.candidate.fit(&lessons),
         learned: None,
         blend: choice.blend,
+        confined: choice.confined,
         lines: Lines::of(rows),
         intervals: Intervals::of(&Residuals::default()),
         held_out: HeldOut::default(),

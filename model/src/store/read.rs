@@ -107,6 +107,7 @@ pub(crate) fn read_section(section: &Section, text: &str) -> Result<VariantModel
         correction,
         learned: read.learned,
         blend: read.blend,
+        confined: read.confined,
         lines,
         intervals: read.intervals,
         held_out: read.held_out,

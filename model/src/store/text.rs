@@ -55,6 +55,7 @@ pub(super) struct VariantText {
     pub held_out: HeldOut,
     pub intervals: Intervals,
     pub blend: f64,
+    pub confined: bool,
     pub correction: CorrectionText,
     pub learned: Option<Quadratic>,
     pub lines: LinesText,

@@ -63,6 +63,7 @@ fn layout(model: &VariantModel) -> VariantText {
         held_out: model.held_out,
         intervals: model.intervals.clone(),
         blend: model.blend,
+        confined: model.confined,
         correction: match &model.correction {
             Correction::None => CorrectionText::None,
             Correction::Quadratic(quadratic) => CorrectionText::Quadratic(quadratic.clone()),

@@ -2,7 +2,8 @@
 //!
 //! Each family has a module with its formula, the published source of it, its constants with
 //! their bounds, and the features that trees are grown on (they come out of the same
-//! intermediate results). Every formula is non-decreasing in the work. [`AnalyticalTerm`] is
+//! intermediate results). Every formula but the processor's
+//! GEMM is non-decreasing in the work. [`AnalyticalTerm`] is
 //! the common face. Left to others: how constants are searched (`least_squares`), and what the
 //! formula does not explain (`correction`).
 
@@ -12,6 +13,7 @@ mod embedding;
 mod features;
 mod gemm;
 mod power;
+mod processor_gemm;
 mod traffic;
 
 pub(crate) use features::{FEATURES, Features};
@@ -29,6 +31,8 @@ use crate::rows::Row;
 pub(crate) enum AnalyticalTerm {
     /// Tile- and wave-quantised roofline.
     Gemm(gemm::GemmTerm),
+    /// Counted steps of the `gemm` crate.
+    ProcessorGemm(processor_gemm::ProcessorGemmTerm),
     /// Traffic with cache reuse.
     Embedding(embedding::EmbeddingTerm),
     /// Launch floor, cache and memory.
@@ -66,6 +70,7 @@ macro_rules! each {
     ($self:expr, $term:ident => $body:expr) => {
         match $self {
             AnalyticalTerm::Gemm($term) => $body,
+            AnalyticalTerm::ProcessorGemm($term) => $body,
             AnalyticalTerm::Embedding($term) => $body,
             AnalyticalTerm::Traffic($term) => $body,
             AnalyticalTerm::Collective($term) => $body,
@@ -84,6 +89,9 @@ impl AnalyticalTerm {
         cache: CacheState,
     ) -> Self {
         match family {
+            Family::Gemm if processor_gemm::speaks_for(machine) => {
+                AnalyticalTerm::ProcessorGemm(processor_gemm::fit(rows, machine))
+            }
             Family::Gemm => AnalyticalTerm::Gemm(gemm::fit(rows, machine)),
             Family::Embedding => AnalyticalTerm::Embedding(embedding::fit(rows, machine, cache)),
             Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
@@ -107,7 +115,7 @@ impl AnalyticalTerm {
     /// Whether the term can speak for points of `family`, with constants that are possible.
     pub(crate) fn is_sound(&self, family: Family) -> bool {
         let belongs = match self {
-            AnalyticalTerm::Gemm(_) => family == Family::Gemm,
+            AnalyticalTerm::Gemm(_) | AnalyticalTerm::ProcessorGemm(_) => family == Family::Gemm,
             AnalyticalTerm::Embedding(_) => family == Family::Embedding,
             AnalyticalTerm::Traffic(_) => matches!(family, Family::Memory | Family::Copy),
             AnalyticalTerm::Collective(_) => family == Family::Collective,
