@@ -2,7 +2,7 @@
 
 use kernelgauge_data::{Machine, Point};
 
-use super::blocking::{Counts, Processor};
+use super::blocking::{Counts, Processor, TYPICAL_NS};
 use super::{ProcessorGemmTerm, batched};
 use crate::math::round9;
 use crate::non_negative::solve;
@@ -57,7 +57,7 @@ fn with(rows: &[&Row<'_>], processor: &Processor) -> (f64, Counts) {
             _ => None,
         })
         .unzip();
-    let (mut costs, loss) = solve(&counts, &times);
+    let (mut costs, loss) = solve(&counts, &times, &TYPICAL_NS);
     for cost in &mut costs {
         *cost = round9(*cost);
     }
