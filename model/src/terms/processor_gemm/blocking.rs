@@ -83,7 +83,7 @@ impl Blocks {
     fn of(processor: &Processor, point: &GemmPoint) -> Self {
         let Processor { vector_bytes, vectors, cache_bytes, .. } = *processor;
         let (m, n, k) = (point.m.max(1), point.n.max(1), point.k.max(1));
-        let size = (point.dtype.size() as u64).max(1);
+        let size = point.dtype.size().max(1);
         let lanes = (vector_bytes / size).max(1);
         let long = lanes * vectors;
         let depth = if m <= 64 && n <= 64 { k.min(DEPTH) } else { k.div_ceil(k.div_ceil(DEPTH)) };
@@ -197,7 +197,7 @@ fn short(m: u64, columns: u64, vectors: u64) -> f64 {
 /// Share of a chunk that falls out of the second-level cache between its uses, because rows a
 /// multiple of a power of two apart reach few of its sets (16 ways are assumed).
 fn conflicting(blocks: &Blocks, point: &GemmPoint, cache_bytes: u64) -> f64 {
-    let size = point.dtype.size() as u64;
+    let size = point.dtype.size();
     let row = point.n.saturating_mul(size);
     let chunk = blocks.chunk.min(point.n) * size;
     let sets = (cache_bytes / LINE / 16).max(1);

@@ -66,7 +66,7 @@ impl ProcessorGemmTerm {
         for value in [m, n, k, m * n, m * k, n * k, m * n * k, batch] {
             features.push(value);
         }
-        let lanes = (processor.vector_bytes / point.dtype.size() as u64).max(1);
+        let lanes = (processor.vector_bytes / point.dtype.size()).max(1);
         features.push((point.n % lanes) as f64);
         features.push((point.m % processor.columns) as f64);
         features.push(n * k * point.dtype.size() as f64 / processor.cache_bytes as f64);
