@@ -97,6 +97,11 @@ impl Domain {
         Domain { parameters, equal }
     }
 
+    /// Names of the parameters, in the order of their values.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().map(|(name, ..)| name.as_str())
+    }
+
     /// Number of parameters.
     pub(crate) fn width(&self) -> usize {
         self.parameters.len()

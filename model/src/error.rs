@@ -59,6 +59,20 @@ pub enum PredictError {
         /// What is lacking.
         reason: String,
     },
+    /// A custom op was measured over other parameters.
+    #[error(
+        "{op} was measured over {}, and the question gives {}",
+        measured.join(", "),
+        if given.is_empty() { "none".to_owned() } else { given.join(", ") }
+    )]
+    Parameters {
+        /// The op.
+        op: String,
+        /// Names in the question.
+        given: Vec<String>,
+        /// Names in the data set.
+        measured: Vec<String>,
+    },
     /// The point lies outside what was measured.
     #[error("{}", outside_text(self))]
     Outside {
@@ -137,6 +151,9 @@ impl Diagnostic for PredictError {
     fn hint(&self) -> Option<String> {
         match self {
             PredictError::Point(_) => None,
+            PredictError::Parameters { measured, .. } => {
+                Some(format!("give each of {} once, and no other", measured.join(", ")))
+            }
             PredictError::UnknownFamily { have, .. } => {
                 let names: Vec<&str> = have.iter().map(|family| family.name()).collect();
                 Some(format!("it has {}", names.join(", ")))

@@ -1,8 +1,9 @@
 //! A model: what was fitted for one machine, and the answers it gives.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use kernelgauge_data::{CacheState, DataSet, Family, Machine, Origin, Point, nearest};
+use kernelgauge_data::{CacheState, CustomPoint, DataSet, Family, Machine, Origin, Point, nearest};
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
@@ -236,6 +237,8 @@ impl Model {
     pub fn predict(&self, query: &Query<'_>) -> Result<Prediction, PredictError> {
         query.point.check()?;
         let model = self.variant(query.point, query.cache)?;
+        let arranged = arranged(query.point, model)?;
+        let query = &Query { point: &arranged, ..*query };
         if let BasisChoice::Reference(name) = query.basis {
             let location = model.domain.locate(&query.point.parameters());
             if location.status == DomainStatus::Outside && !query.extrapolate {
@@ -256,7 +259,7 @@ impl Model {
     pub fn explain(&self, query: &Query<'_>) -> Result<Explanation, PredictError> {
         let prediction = self.predict(query)?;
         let model = self.variant(query.point, query.cache)?;
-        Ok(explain(model, query.point, prediction))
+        Ok(explain(model, &*arranged(query.point, model)?, prediction))
     }
 
     /// The model of a point's variant, or why there is none.
@@ -321,4 +324,25 @@ impl Model {
             beyond,
         }
     }
+}
+
+/// `point` with its parameters in the order `model` was measured in. Only custom points can
+/// name them at will.
+fn arranged<'point>(
+    point: &'point Point,
+    model: &VariantModel,
+) -> Result<Cow<'point, Point>, PredictError> {
+    let Point::Custom(custom) = point else { return Ok(Cow::Borrowed(point)) };
+    let names: Vec<&str> = model.domain.names().collect();
+    let value = |name: &str| custom.parameters.iter().find(|(given, _)| given == name);
+    let parameters: Vec<(String, u64)> =
+        names.iter().filter_map(|name| value(name).cloned()).collect();
+    if parameters.len() != names.len() || custom.parameters.len() != names.len() {
+        return Err(PredictError::Parameters {
+            op: custom.op.clone(),
+            given: custom.parameters.iter().map(|(name, _)| name.clone()).collect(),
+            measured: names.into_iter().map(str::to_owned).collect(),
+        });
+    }
+    Ok(Cow::Owned(Point::Custom(CustomPoint { op: custom.op.clone(), parameters })))
 }

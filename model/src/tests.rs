@@ -245,3 +245,29 @@ fn the_same_data_and_seed_give_the_same_bytes_on_any_number_of_threads() {
     let after_digest = |text: &str| text.split("\"seed\"").nth(1).map(str::to_owned);
     assert!(after_digest(&text) == after_digest(&fitted(&shuffled).to_text()));
 }
+
+#[test]
+fn parameters_of_a_custom_op_are_matched_by_name() {
+    let records = (0..6).map(|log| {
+        let point = custom("scan", &[("heads", 8 << (log % 2)), ("seq", 128 << log)]);
+        record(point, 4.0 + 0.01 * f64::from(128 << log))
+    });
+    let model = Model::fit(&data_set(records.collect()), &FitOptions::default()).unwrap();
+    let ask = |parameters: &[(&str, u64)]| {
+        let point = custom("scan", parameters);
+        let (cache, basis) = (CacheState::Unstated, BasisChoice::Best);
+        model.predict(&Query { point: &point, cache, basis, extrapolate: true })
+    };
+    let measured = ask(&[("heads", 8), ("seq", 128)]).unwrap();
+    assert_eq!(measured.basis, Basis::Measured);
+    assert_eq!(ask(&[("seq", 128), ("heads", 8)]), Ok(measured));
+    for wrong in [
+        &[("heads", 8)][..],
+        &[("heads", 8), ("sqe", 128)],
+        &[("heads", 8), ("heads", 8)],
+        &[("heads", 8), ("seq", 128), ("zz", 9)],
+        &[],
+    ] {
+        assert!(matches!(ask(wrong), Err(PredictError::Parameters { .. })), "{wrong:?}");
+    }
+}

@@ -169,7 +169,7 @@ fn find(name: &str) -> Result<Option<&'static ShippedModel>, MachineError> {
         return Ok(exact);
     }
     let candidates: Vec<&ShippedModel> =
-        shipped::MODELS.iter().filter(|model| model.name.starts_with(name)).collect();
+        shipped::MODELS.iter().filter(|model| is_whole_word(model.name, name)).collect();
     match candidates.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(only)),
@@ -178,6 +178,13 @@ fn find(name: &str) -> Result<Option<&'static ShippedModel>, MachineError> {
             Err(MachineError::Ambiguous { name: name.to_owned(), candidates: names.join(" or ") })
         }
     }
+}
+
+/// Whether `name` is the first words of `machine`: `h200` is `h200-sxm`, but `h20` and `l40` are
+/// other GPUs than those that ship.
+fn is_whole_word(machine: &str, name: &str) -> bool {
+    let rest = machine.get(name.len()..).filter(|_| machine.starts_with(name));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 fn unknown(name: &str) -> MachineError {
