@@ -249,12 +249,12 @@ fn the_same_data_and_seed_give_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn parameters_of_a_custom_op_are_matched_by_name() {
     let records = (0..6).map(|log| {
-        let point = custom("scan", &[("heads", 8 << (log % 2)), ("seq", 128 << log)]);
-        record(point, 4.0 + 0.01 * f64::from(128 << log))
+        let point = custom(&[("heads", 8 << (log % 2)), ("seq", 128 << log)], "scan");
+        record(point, 4.0 + 0.01 * f64::from(128_u32 << log))
     });
     let model = Model::fit(&data_set(records.collect()), &FitOptions::default()).unwrap();
     let ask = |parameters: &[(&str, u64)]| {
-        let point = custom("scan", parameters);
+        let point = custom(parameters, "scan");
         let (cache, basis) = (CacheState::Unstated, BasisChoice::Best);
         model.predict(&Query { point: &point, cache, basis, extrapolate: true })
     };
