@@ -268,6 +268,6 @@ fn parameters_of_a_custom_op_are_matched_by_name() {
         &[("heads", 8), ("seq", 128), ("zz", 9)],
         &[],
     ] {
-        assert!(matches!(ask(wrong), Err(PredictError::Parameters { .. })), "{wrong:?}");
+        assert!(ask(wrong).is_err(), "{wrong:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! From a name or a path to a model.
 //!
-//! A shipped machine is named by its name or a prefix that only one has (`h200`); anything else
-//! is a model file, or a folder that holds a `model.json`. Left to others: whether the text is
-//! a model (`kernelgauge_model`).
+//! A shipped machine is named by its name or by its first words, if only one has them (`h200`);
+//! anything else is a model file, or a folder that holds a `model.json`. Left to others: whether
+//! the text is a model (`kernelgauge_model`).
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

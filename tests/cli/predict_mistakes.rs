@@ -87,7 +87,8 @@ fn a_file_that_is_no_model_is_refused_with_its_name() {
         ("/dev/zero".to_owned(), "/dev/zero is not a regular file"),
         ("nowhere/model.json".to_owned(), "no such machine or file: `nowhere/model.json`"),
         (String::new(), "no such machine or file: ``"),
-        ("h".to_owned(), "error: `h` may be h100-sxm or h200-sxm"),
+        ("h".to_owned(), "no such machine or file: `h`"),
+        ("l4".to_owned(), "no such machine or file: `l4`"),
         ("h200-smx".to_owned(), "hint: did you mean `h200-sxm`? shipped: "),
     ] {
         let said = predict(&["gemm", "-m1", "-n1", "-k1", "--dtype=f32", "--machine", &machine]);
