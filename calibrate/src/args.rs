@@ -83,7 +83,7 @@ pub struct MeasureArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
-    /// Folder to write to [default: calibrations/<machine>].
+    /// Folder to write to (default: `calibrations/<machine>`).
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

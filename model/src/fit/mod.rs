@@ -1,6 +1,6 @@
 //! Fitting: from the records of a machine to one model per variant.
 //!
-//! [`groups`] sorts records by variant; [`variant`] fits one group and holds points out of repeated
+//! [`mod@groups`] sorts records by variant; [`variant`] fits one group and holds points out of repeated
 //! fits to learn its intervals and errors; [`train`] is one fit; [`select`] chooses the
 //! correction by cross-validation inside whatever rows it is given, so that the outer folds of
 //! [`folds`] report on points that took no part in the choice.

@@ -3,7 +3,7 @@
 //! `t = sum of count x cost`, no cost negative. The counts follow the crate's own decisions
 //! ([`blocking`]): when columns that do not fill vectors are packed and by how many threads,
 //! when threads are used at all, and what falls out of the caches. The costs come from the data
-//! ([`fit`]). Unlike other formulas this one may fall as the work grows, as the time does:
+//! ([`mod@fit`]). Unlike other formulas this one may fall as the work grows, as the time does:
 //! 1024 columns need no packing, 1000 do.
 
 mod blocking;
