@@ -237,8 +237,11 @@ impl Model {
     pub fn predict(&self, query: &Query<'_>) -> Result<Prediction, PredictError> {
         query.point.check()?;
         let model = self.variant(query.point, query.cache)?;
-        let arranged = arranged(query.point, model)?;
-        let query = &Query { point: &arranged, ..*query };
+        self.answer(model, &Query { point: &*arranged(query.point, model)?, ..*query })
+    }
+
+    /// Answers a question whose point `model` speaks for, parameters in its order.
+    fn answer(&self, model: &VariantModel, query: &Query<'_>) -> Result<Prediction, PredictError> {
         if let BasisChoice::Reference(name) = query.basis {
             let location = model.domain.locate(&query.point.parameters());
             if location.status == DomainStatus::Outside && !query.extrapolate {
@@ -257,9 +260,11 @@ impl Model {
     /// # Errors
     /// As [`Model::predict`].
     pub fn explain(&self, query: &Query<'_>) -> Result<Explanation, PredictError> {
-        let prediction = self.predict(query)?;
+        query.point.check()?;
         let model = self.variant(query.point, query.cache)?;
-        Ok(explain(model, &*arranged(query.point, model)?, prediction))
+        let point = arranged(query.point, model)?;
+        let prediction = self.answer(model, &Query { point: &point, ..*query })?;
+        Ok(explain(model, &point, prediction))
     }
 
     /// The model of a point's variant, or why there is none.

@@ -183,7 +183,7 @@ impl Device for HostDevice {
         let threads: &'device Threads = threads;
         let carver = arena.reserve(Bytes::new(operands), threads)?;
         let setting = Setting { slots, seed, threads, carver };
-        match dtype_of(point) {
+        match point.dtype() {
             Some(Dtype::F64) => setting.workload::<f64>(point),
             _ => setting.workload::<f32>(point),
         }
@@ -245,7 +245,7 @@ fn supported(point: &Point, cache: CacheState) -> Result<(), String> {
         }
         CacheState::Cold | CacheState::Hot => {}
     }
-    match dtype_of(point) {
+    match point.dtype() {
         Some(Dtype::F32 | Dtype::F64) | None => {}
         Some(dtype) => return Err(format!("{dtype} on the processor (it has f32 and f64)")),
     }
@@ -270,18 +270,6 @@ fn supported(point: &Point, cache: CacheState) -> Result<(), String> {
 
 fn no_such_op(point: &Point) -> String {
     format!("{} on the processor", point.family())
-}
-
-/// The element type, of points that have one.
-fn dtype_of(point: &Point) -> Option<Dtype> {
-    match point {
-        Point::Gemm(point) => Some(point.dtype),
-        Point::Embedding(point) => Some(point.dtype),
-        Point::Memory(point) => Some(point.dtype),
-        Point::Collective(point) => Some(point.dtype),
-        Point::Attention(point) => Some(point.dtype),
-        Point::Copy(_) | Point::Custom(_) => None,
-    }
 }
 
 #[cfg(test)]

@@ -18,18 +18,6 @@ pub fn peak_tflop_s(dtype: Dtype) -> Option<f64> {
     }
 }
 
-/// The element type of a point, or none where it has none.
-pub fn dtype_of(point: &Point) -> Option<Dtype> {
-    match point {
-        Point::Gemm(point) => Some(point.dtype),
-        Point::Embedding(point) => Some(point.dtype),
-        Point::Memory(point) => Some(point.dtype),
-        Point::Collective(point) => Some(point.dtype),
-        Point::Attention(point) => Some(point.dtype),
-        Point::Copy(_) | Point::Custom(_) => None,
-    }
-}
-
 /// Nanoseconds of one execution: latency + max(flops / 80 % of peak, bytes / bandwidth), where
 /// the bandwidth is 40 % of the peak from memory and 80 % from the cache.
 pub fn nanos(point: &Point, cache: CacheState) -> f64 {
@@ -42,6 +30,6 @@ pub fn nanos(point: &Point, cache: CacheState) -> f64 {
     };
     let in_cache = cache == CacheState::Hot && work.bytes() <= CACHE_BYTES as f64;
     let gb_s = if in_cache { 0.8 * PEAK_GB_S } else { 0.4 * PEAK_GB_S };
-    let tflop_s = 0.8 * dtype_of(point).and_then(peak_tflop_s).unwrap_or(1.0);
+    let tflop_s = 0.8 * point.dtype().and_then(peak_tflop_s).unwrap_or(1.0);
     latency + (work.flops / (tflop_s * 1e3)).max(work.bytes() / gb_s)
 }

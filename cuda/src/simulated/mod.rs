@@ -163,7 +163,7 @@ impl Device for SimulatedDevice {
             }
             _ => {}
         }
-        match law::dtype_of(point) {
+        match point.dtype() {
             Some(dtype) if law::peak_tflop_s(dtype).is_none() => {
                 unsupported(format!("{dtype} on the simulated device"))
             }

@@ -30,6 +30,7 @@ pub use parts::{MAX_PARAMETERS, Parameters, PointError, VariantName, Work};
 
 use std::fmt;
 
+use crate::dtype::Dtype;
 use crate::family::Family;
 
 /// One op with all parameters fixed.
@@ -77,6 +78,18 @@ impl Point {
             Point::Collective(_) => Family::Collective,
             Point::Attention(_) => Family::Attention,
             Point::Custom(_) => Family::Custom,
+        }
+    }
+
+    /// The element type, of points that have one.
+    pub const fn dtype(&self) -> Option<Dtype> {
+        match self {
+            Point::Gemm(point) => Some(point.dtype),
+            Point::Embedding(point) => Some(point.dtype),
+            Point::Memory(point) => Some(point.dtype),
+            Point::Collective(point) => Some(point.dtype),
+            Point::Attention(point) => Some(point.dtype),
+            Point::Copy(_) | Point::Custom(_) => None,
         }
     }
 

@@ -11,7 +11,8 @@
 //! joined by a p-norm; a split adds its reduction. The time is the launch plus the smallest
 //! candidate: the library picks the best kernel. The form is that of wave-quantised rooflines
 //! (the reference system's tiled GEMM model; NVIDIA, "Matrix multiplication background user's
-//! guide"). With few units (a processor) tiles say little and one unquantised candidate is left.
+//! guide"). With few units or an unknown number tiles say little and one unquantised candidate is
+//! left; processors measured through the `gemm` crate have `processor_gemm` instead.
 
 mod candidates;
 mod fit;
