@@ -43,6 +43,10 @@ fn meaning(flag: Flag) -> &'static str {
         Flag::Throttled => {
             "the clock was lowered meanwhile: kept in the data set, left out of the fit"
         }
+        Flag::Contended => {
+            "other programs had the processor: kept and fitted; run the same command again on a \
+             quieter machine and these points are measured anew"
+        }
         Flag::WideSpread => "kept and fitted; other work on the machine makes samples differ",
         Flag::ConflictingRepeats => "repeats of one point disagree: all are kept and fitted",
         Flag::Drift => {

@@ -74,6 +74,8 @@ pub struct Timing {
     pub executions: u32,
     /// Whether the device reported a lowered clock meanwhile.
     pub throttled: bool,
+    /// Whether other programs had the processor meanwhile, so that the time is not the work's.
+    pub contended: bool,
 }
 
 /// Resolution and cost of a device's timer.

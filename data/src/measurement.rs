@@ -201,6 +201,8 @@ pub enum Flag {
     FewSamples,
     /// The device lowered its clock while the point ran.
     Throttled,
+    /// Other programs had the processor while the point ran.
+    Contended,
     /// The samples differ more than the method allows.
     WideSpread,
     /// Repeats of the same point disagree beyond noise.
@@ -213,12 +215,13 @@ pub enum Flag {
 
 impl Flag {
     /// Every flag, in bit order.
-    pub const ALL: [Flag; 9] = [
+    pub const ALL: [Flag; 10] = [
         Flag::BelowSpeedOfLight,
         Flag::Spike,
         Flag::NonMonotonic,
         Flag::FewSamples,
         Flag::Throttled,
+        Flag::Contended,
         Flag::WideSpread,
         Flag::ConflictingRepeats,
         Flag::Drift,
@@ -233,6 +236,7 @@ impl Flag {
             Flag::NonMonotonic => "non_monotonic",
             Flag::FewSamples => "few_samples",
             Flag::Throttled => "throttled",
+            Flag::Contended => "contended",
             Flag::WideSpread => "wide_spread",
             Flag::ConflictingRepeats => "conflicting_repeats",
             Flag::Drift => "drift",

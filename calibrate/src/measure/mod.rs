@@ -1,6 +1,10 @@
 //! Measures one point: verified once, warmed up until it is steady, sampled until its median
 //! is known.
 //!
+//! A sample during which other programs had the processor says nothing about the work. It is set
+//! aside as long as others can be had in the time allowed; if hardly any can, all are used and
+//! the point says so.
+//!
 //! Left to others: operands and timing (the device), the order of points and what becomes of
 //! the result (`sweep`).
 
@@ -23,6 +27,10 @@ const WARM_UP_SHARE: f64 = 0.2;
 const KEPT_WHEN_INTERRUPTED: usize = 10;
 /// From this share of throttled samples on, the point is flagged.
 const THROTTLED_SHARE: f64 = 0.1;
+/// The same of contended samples, where an exact number was asked for.
+const CONTENDED_SHARE: f64 = 0.1;
+/// So many samples during which nothing else ran are enough to do without the others.
+const LEAST_CLEAN: usize = 3;
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +56,8 @@ pub struct Taken {
     pub measurement: Measurement,
     /// Whether the device lowered its clock in a tenth of the samples or more.
     pub throttled: bool,
+    /// Whether other programs had the processor in so many samples that these had to be used.
+    pub contended: bool,
 }
 
 /// Why a point was not measured.
@@ -82,11 +92,12 @@ pub fn measure(
     sampler.lengthen()?;
     warm_up(&mut sampler, options, watch)?;
     sampler.throttled = 0;
-    let (samples, stop) = take_samples(&mut sampler, options, watch)?;
+    let Samples { times: samples, contended, stop } = take_samples(&mut sampler, options, watch)?;
     let (time, spread) = statistics::summarise(&samples)
         .ok_or_else(|| Failure::NoValidSamples("none was taken".to_owned()))?;
     Ok(Taken {
         throttled: f64::from(sampler.throttled) >= THROTTLED_SHARE * samples.len() as f64,
+        contended,
         measurement: Measurement {
             time,
             samples: samples.len() as u32,
@@ -109,7 +120,7 @@ fn warm_up(
     while sampler.spent < limit && !watch.interrupted() {
         let mut window = Vec::with_capacity(WINDOW);
         while window.len() < WINDOW && sampler.spent < limit {
-            window.push(sampler.sample()?.0.as_f64());
+            window.push(sampler.sample()?.time.as_f64());
             watch.tick();
         }
         let Some(now) = statistics::median(&window) else { break };
@@ -121,30 +132,75 @@ fn warm_up(
     Ok(())
 }
 
+/// The samples of a point.
+struct Samples {
+    times: Vec<Nanos>,
+    contended: bool,
+    stop: StopReason,
+}
+
 fn take_samples(
     sampler: &mut Sampler<'_>,
     options: MeasureOptions,
     watch: &mut dyn Watch,
-) -> Result<(Vec<Nanos>, StopReason), NotTaken> {
-    let mut samples = Vec::new();
+) -> Result<Samples, NotTaken> {
+    let mut kept = Kept::default();
     let mut rule = StopRule::new(options.time_limit, options.samples);
-    loop {
-        let (sample, lengthened) = sampler.sample()?;
-        if lengthened {
-            samples.clear();
+    let stop = loop {
+        let sample = sampler.sample()?;
+        if sample.lengthened {
+            kept = Kept::default();
             rule = StopRule::new(options.time_limit, options.samples);
         }
-        samples.push(sample);
+        // Samples of an exact number are not chosen among.
+        kept.add(sample.time, sample.contended, options.samples.is_some());
         watch.tick();
-        if let Some(stop) = rule.decide(&samples, sampler.spent) {
-            return Ok((samples, stop));
+        let out_of_time = kept.all() >= LEAST_CLEAN && sampler.spent >= options.time_limit;
+        let out_of_time = out_of_time && options.samples.is_none();
+        if let Some(stop) = rule.decide(&kept.clean, sampler.spent) {
+            break stop;
+        }
+        if out_of_time {
+            break StopReason::TimeLimit;
         }
         if watch.interrupted() {
-            if samples.len() < KEPT_WHEN_INTERRUPTED {
+            if kept.all() < KEPT_WHEN_INTERRUPTED {
                 return Err(NotTaken::Interrupted);
             }
-            return Ok((samples, StopReason::Interrupted));
+            break StopReason::Interrupted;
         }
+    };
+    Ok(kept.samples(stop))
+}
+
+/// Samples by whether other programs had the processor meanwhile.
+#[derive(Default)]
+struct Kept {
+    clean: Vec<Nanos>,
+    set_aside: Vec<Nanos>,
+    contended: usize,
+}
+
+impl Kept {
+    fn add(&mut self, time: Nanos, contended: bool, whatever: bool) {
+        self.contended += usize::from(contended);
+        if contended && !whatever { &mut self.set_aside } else { &mut self.clean }.push(time);
+    }
+
+    fn all(&self) -> usize {
+        self.clean.len() + self.set_aside.len()
+    }
+
+    /// The clean samples where there are enough, else all of them.
+    fn samples(mut self, stop: StopReason) -> Samples {
+        if self.clean.len() >= LEAST_CLEAN {
+            // Some are among them only where an exact number was asked for.
+            let among = self.contended - self.set_aside.len();
+            let contended = among as f64 >= CONTENDED_SHARE * self.clean.len() as f64 && among > 0;
+            return Samples { times: self.clean, contended, stop };
+        }
+        self.clean.append(&mut self.set_aside);
+        Samples { times: self.clean, contended: self.contended > 0, stop }
     }
 }
 

@@ -15,6 +15,18 @@ const MOST_EXECUTIONS: u32 = 1 << 22;
 /// Rejected timings of one point at most.
 const MOST_REJECTED: u32 = 32;
 
+/// One valid sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// The time of one execution.
+    pub time: Nanos,
+    /// A timing had to be rejected and the executions were raised: earlier samples are not
+    /// comparable.
+    pub lengthened: bool,
+    /// Other programs had the processor meanwhile.
+    pub contended: bool,
+}
+
 /// Takes samples of one workload.
 pub struct Sampler<'w> {
     workload: &'w mut dyn Workload,
@@ -65,20 +77,18 @@ impl<'w> Sampler<'w> {
         }
     }
 
-    /// The next valid sample: the time of one execution.
-    ///
-    /// Where a timing had to be rejected, the executions were raised and earlier samples are
-    /// not comparable: the second value is true.
+    /// The next valid sample.
     ///
     /// # Errors
     /// As [`Sampler::lengthen`].
-    pub fn sample(&mut self) -> Result<(Nanos, bool), Failure> {
+    pub fn sample(&mut self) -> Result<Sample, Failure> {
         let before = self.executions;
         let timing = self.timing()?;
         self.throttled += u32::from(timing.throttled);
-        let one = Nanos::measured(timing.elapsed.as_f64() / f64::from(timing.executions.max(1)))
+        let time = Nanos::measured(timing.elapsed.as_f64() / f64::from(timing.executions.max(1)))
             .map_err(|_| Failure::BelowTimerResolution)?;
-        Ok((one, self.executions != before))
+        let (lengthened, contended) = (self.executions != before, timing.contended);
+        Ok(Sample { time, lengthened, contended })
     }
 
     /// One valid timing, however many executions that takes.

@@ -48,7 +48,7 @@ impl Workload for Scripted {
     fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
         self.asked.push(executions);
         let elapsed = self.script.pop_front().unwrap_or(Ok(self.nanos * u64::from(executions)))?;
-        Ok(Timing { elapsed: Nanos::new(elapsed), executions, throttled: false })
+        Ok(Timing { elapsed: Nanos::new(elapsed), executions, throttled: false, contended: false })
     }
 }
 
@@ -117,6 +117,48 @@ fn timings_that_are_none_are_rejected_and_lengthened_never_clamped() {
 
     let failed = NotTaken::Failed(Failure::BelowTimerResolution);
     assert_eq!(run_with_fault(Fault::ZeroElapsed), Err(failed));
+}
+
+/// Takes twice as long whenever another program has the processor.
+struct Shared {
+    timings: usize,
+    contended: fn(usize) -> bool,
+}
+
+impl Workload for Shared {
+    fn kernel(&self) -> &str {
+        "shared"
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
+        self.timings += 1;
+        let contended = (self.contended)(self.timings);
+        // A little noise, so that the first samples do not decide.
+        let one = 1_000_000 + 30_000 * (self.timings as u64 * 7 % 11);
+        let elapsed = one * u64::from(executions) * if contended { 2 } else { 1 };
+        Ok(Timing { elapsed: Nanos::new(elapsed), executions, throttled: false, contended })
+    }
+}
+
+#[test]
+fn samples_of_a_shared_processor_are_set_aside_while_others_can_be_had() {
+    let taken = |contended, options| {
+        let mut workload = Shared { timings: 0, contended };
+        let taken = measure(&mut workload, TIMER, options, &mut Patience(None)).unwrap();
+        (taken.measurement.time.us() / 1000.0, taken.contended)
+    };
+    let (time, contended) = taken(|timing| timing % 4 != 0, OPTIONS);
+    assert!((1.0..1.31).contains(&time) && !contended, "{time}");
+    let (time, contended) = taken(|_| true, OPTIONS);
+    assert!((2.0..2.61).contains(&time) && contended, "{time}");
+    // Of an exact number none is set aside.
+    let exact = MeasureOptions { samples: Some(9), ..OPTIONS };
+    let (time, contended) = taken(|timing| timing % 3 != 0, exact);
+    assert!((2.0..2.61).contains(&time) && contended, "{time}");
 }
 
 #[test]

@@ -3,12 +3,14 @@
 //!
 //! One bad point never stops a run: it is journalled as skipped or failed with its reason. A
 //! device that fails point after point does: the rest would be a cascade of one fault and say
-//! nothing about the points.
+//! nothing about the points. A point during which other programs had the processor is measured
+//! once more some time later, and the better outcome counts.
 //!
 //! Left to others: the order (`plan`), one point (`measure`), durability (`journal`), and what
 //! is made of the result (`finish`).
 
 pub mod pace;
+mod queue;
 pub mod sentinel;
 mod watcher;
 
@@ -28,6 +30,7 @@ use crate::measure::{MeasureOptions, NotTaken, Taken, measure};
 use crate::plan::{Candidate, Plan, estimate};
 use crate::progress::Progress;
 use pace::Pace;
+use queue::{Queue, Turn};
 use watcher::Watcher;
 
 /// Time for one reading of the sentinel.
@@ -78,6 +81,7 @@ pub fn run(
     progress: &mut Progress<'_>,
 ) -> Result<End, JournalError> {
     let todo = left_to_do(setting, contents);
+    let queue = Queue::new(&todo, &contended(setting, contents));
     let mut sweep = Sweep {
         setting,
         timer: device.timer(),
@@ -89,7 +93,7 @@ pub fn run(
         pace: Pace::default(),
         failures_in_a_row: 0,
     };
-    sweep.all(&todo)
+    sweep.all(queue)
 }
 
 /// The selected points without an outcome, or with a failure that shall be tried again.
@@ -103,6 +107,25 @@ pub fn left_to_do(setting: &Setting<'_>, contents: &Contents) -> Vec<usize> {
         .map(|(index, _)| index)
         .collect();
     setting.selected.iter().copied().filter(|index| !done.contains(index)).collect()
+}
+
+/// The selected points that earlier runs measured while other programs had the processor.
+fn contended(setting: &Setting<'_>, contents: &Contents) -> Vec<usize> {
+    let records = contents.records();
+    let is_contended = |index: &usize| {
+        records.get(index).is_some_and(|record| record.flags.contains(Flag::Contended))
+    };
+    setting.selected.iter().copied().filter(is_contended).collect()
+}
+
+/// What a turn led to.
+enum After {
+    /// The point has its outcome.
+    Done,
+    /// It has one that may be had better.
+    Contended,
+    /// The user stopped it.
+    Interrupted,
 }
 
 /// A sweep under way.
@@ -119,24 +142,26 @@ struct Sweep<'s, 'w> {
 }
 
 impl Sweep<'_, '_> {
-    fn all(&mut self, todo: &[usize]) -> Result<End, JournalError> {
+    fn all(&mut self, mut queue: Queue) -> Result<End, JournalError> {
         let sentinel = sentinel::choose(self.setting.plan, self.setting.selected);
         let mut passed_over = false;
         let mut measured = 0;
-        for (position, &index) in todo.iter().enumerate() {
+        while let Some(turn) = queue.next() {
             if self.setting.interrupt.requested() {
                 return Ok(End::Interrupted);
             }
-            if !self.fits(index) {
-                passed_over = true;
+            if !self.fits(turn.index) {
+                passed_over |= !turn.again;
                 continue;
             }
-            self.watcher.left = self.left(&todo[position..]);
+            self.watcher.left = self.left(std::iter::once(turn.index).chain(queue.left()));
             if measured % sentinel::EVERY == 0 {
                 self.read_sentinel(sentinel)?;
             }
-            if !self.one(index)? {
-                return Ok(End::Interrupted);
+            match self.one(turn)? {
+                After::Interrupted => return Ok(End::Interrupted),
+                After::Contended => queue.later(turn.index),
+                After::Done => {}
             }
             measured += 1;
             if self.failures_in_a_row >= LOST_AFTER {
@@ -167,27 +192,31 @@ impl Sweep<'_, '_> {
     }
 
     /// Predicted time until measuring ends.
-    fn left(&self, todo: &[usize]) -> Duration {
-        let all: Duration = todo.iter().map(|index| self.expected(*index)).sum();
+    fn left(&self, todo: impl Iterator<Item = usize>) -> Duration {
+        let all: Duration = todo.map(|index| self.expected(index)).sum();
         match self.setting.until {
             Some(until) => all.min(until.saturating_sub(self.setting.clock.elapsed())),
             None => all,
         }
     }
 
-    /// Measures and journals one point; false when it was interrupted.
-    fn one(&mut self, index: usize) -> Result<bool, JournalError> {
+    /// Measures and journals one point. A second outcome that is no better is not kept.
+    fn one(&mut self, Turn { index, again }: Turn) -> Result<After, JournalError> {
         let began = self.setting.clock.elapsed();
         self.watcher.begin(&self.setting.plan.points[index].point);
-        let Some(record) = self.attempt(index) else { return Ok(false) };
+        let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
         let lost = matches!(record.outcome, Outcome::Failed(Failure::Device(_)));
         self.failures_in_a_row = if lost { self.failures_in_a_row + 1 } else { 0 };
         let family = record.point.family();
-        self.append(Entry::Point { index, record })?;
-        self.watcher.done += 1;
+        let contended = record.flags.contains(Flag::Contended);
+        let measured = matches!(record.outcome, Outcome::Measured(_));
+        if !again || (measured && !contended) {
+            self.append(Entry::Point { index, record })?;
+        }
+        self.watcher.done += usize::from(!again);
         let took = self.setting.clock.elapsed().saturating_sub(began);
         self.pace.observe(family, self.guess(index), took);
-        Ok(true)
+        Ok(if contended && !again { After::Contended } else { After::Done })
     }
 
     /// What becomes of a point; none when it was interrupted.
@@ -209,6 +238,9 @@ impl Sweep<'_, '_> {
                 Ok(taken) => {
                     if taken.throttled {
                         record.flags.insert(Flag::Throttled);
+                    }
+                    if taken.contended {
+                        record.flags.insert(Flag::Contended);
                     }
                     Outcome::Measured(taken.measurement)
                 }

@@ -156,3 +156,26 @@ fn a_device_that_fails_point_after_point_is_lost() {
     assert_eq!(end, End::DeviceLost("device error: simulated device error".to_owned()));
     assert_eq!(contents.records().len(), LOST_AFTER as usize);
 }
+
+#[test]
+fn contended_points_are_flagged_and_measured_anew_when_the_machine_is_quiet() {
+    let bench = Bench::new("contended");
+    let is_short = |point: &Point| matches!(point, Point::Copy(copy) if copy.bytes < 1 << 20);
+    let mut busy = device().with_faults(move |point| is_short(point).then_some(Fault::Contended));
+    let (end, contents) = bench.run(&mut busy);
+    assert_eq!(end, End::Finished);
+    let flagged = |contents: &Contents| {
+        let records = contents.records();
+        records.values().filter(|record| record.flags.contains(Flag::Contended)).count()
+    };
+    let points = |contents: &Contents| {
+        contents.entries.iter().filter(|entry| matches!(entry, Entry::Point { .. })).count()
+    };
+    let shared = flagged(&contents);
+    assert!(shared > 0);
+    // A second outcome that is no better is not kept.
+    assert_eq!(points(&contents), bench.selected.len());
+    let (end, contents) = bench.run(&mut device());
+    assert_eq!((end, flagged(&contents)), (End::Finished, 0));
+    assert_eq!(points(&contents), bench.selected.len() + shared);
+}

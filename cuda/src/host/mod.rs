@@ -19,6 +19,7 @@
 
 mod clock;
 mod compare;
+mod contention;
 mod copy;
 mod embedding;
 mod exponential;
@@ -40,6 +41,7 @@ use kernelgauge_data::{
     Point, SkipReason,
 };
 
+use self::contention::Contention;
 use self::copy::CopyKernel;
 use self::embedding::backward::BackwardKernel;
 use self::embedding::forward::ForwardKernel;
@@ -50,7 +52,7 @@ use self::memory::MemoryKernel;
 use self::operand::{Arena, Carver};
 use self::real::Real;
 use self::threads::Threads;
-use self::workload::{HostWorkload, Kernel};
+use self::workload::Host;
 use crate::device::{Device, DeviceError, Timer, Workload};
 
 /// Version of the `gemm` crate, which does the matrix products; a test compares it with
@@ -64,6 +66,7 @@ const ROOT: &str = "/";
 #[derive(Debug)]
 pub struct HostDevice {
     threads: Threads,
+    contention: Contention,
     facts: Facts,
     timer: Timer,
     cold_bytes: u64,
@@ -91,8 +94,10 @@ impl HostDevice {
     /// As [`HostDevice::new`], with any number of threads.
     fn with_threads(count: usize) -> Result<Self, DeviceError> {
         let facts = Facts::read(Path::new(ROOT));
+        let threads = Threads::new(count)?;
         Ok(HostDevice {
-            threads: Threads::new(count)?,
+            contention: Contention::of(&threads),
+            threads,
             timer: clock::measure(),
             cold_bytes: layout::cold_bytes(facts.last_cache(), facts.memory_bytes),
             facts,
@@ -179,10 +184,10 @@ impl Device for HostDevice {
         if needs > free {
             return Err(Failure::Device(format!("needs {needs}, {free} free")));
         }
-        let HostDevice { threads, arena, .. } = self;
-        let threads: &'device Threads = threads;
+        let HostDevice { threads, contention, arena, .. } = self;
+        let (threads, contention): (&'device Threads, &'device Contention) = (threads, contention);
         let carver = arena.reserve(Bytes::new(operands), threads)?;
-        let setting = Setting { slots, seed, threads, carver };
+        let setting = Setting { slots, seed, threads, contention, carver };
         match point.dtype() {
             Some(Dtype::F64) => setting.workload::<f64>(point),
             _ => setting.workload::<f32>(point),
@@ -195,42 +200,36 @@ struct Setting<'device> {
     slots: usize,
     seed: u64,
     threads: &'device Threads,
+    contention: &'device Contention,
     carver: Carver<'device>,
 }
 
 impl<'device> Setting<'device> {
     fn workload<T: Real>(self, point: &Point) -> Result<Box<dyn Workload + 'device>, Failure> {
-        let Setting { slots, seed, threads, mut carver } = self;
+        let Setting { slots, seed, threads, contention, mut carver } = self;
         let carver = &mut carver;
+        let host = Host { threads, contention };
         match point {
             Point::Gemm(point) => {
-                boxed(GemmKernel::<T>::new(point, seed, carver, threads)?, 1, threads)
+                host.boxed(GemmKernel::<T>::new(point, seed, carver, threads)?, 1)
             }
             Point::Memory(point) => {
-                boxed(MemoryKernel::<T>::new(point, slots, seed, carver)?, slots, threads)
+                host.boxed(MemoryKernel::<T>::new(point, slots, seed, carver)?, slots)
             }
             Point::Copy(point) => {
-                boxed(CopyKernel::new(point.bytes, slots, seed, carver)?, slots, threads)
+                host.boxed(CopyKernel::new(point.bytes, slots, seed, carver)?, slots)
             }
             Point::Embedding(point) if point.direction == Direction::Forward => {
-                boxed(ForwardKernel::<T>::new(point, seed, carver, threads)?, 1, threads)
+                host.boxed(ForwardKernel::<T>::new(point, seed, carver, threads)?, 1)
             }
             Point::Embedding(point) => {
-                boxed(BackwardKernel::<T>::new(point, seed, carver, threads)?, 1, threads)
+                host.boxed(BackwardKernel::<T>::new(point, seed, carver, threads)?, 1)
             }
             Point::Collective(_) | Point::Attention(_) | Point::Custom(_) => {
                 Err(Failure::Device(no_such_op(point)))
             }
         }
     }
-}
-
-fn boxed<'device, K: Kernel + 'device>(
-    kernel: K,
-    slots: usize,
-    threads: &'device Threads,
-) -> Result<Box<dyn Workload + 'device>, Failure> {
-    Ok(Box::new(HostWorkload::new(kernel, slots, threads)))
 }
 
 /// Why the processor cannot execute `point`.

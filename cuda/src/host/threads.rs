@@ -68,6 +68,14 @@ impl Threads {
         }
     }
 
+    /// Runs `work` once on every thread.
+    pub fn on_each<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
+        match &self.pool {
+            Some(pool) => pool.broadcast(|_| work()),
+            None => vec![work()],
+        }
+    }
+
     /// Runs `work` compiled for the widest vectors of this processor. Only what is inlined into
     /// `work` gains from it.
     #[inline(always)]

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use kernelgauge_data::{Failure, Nanos};
 
+use super::contention::{Contention, longest};
 use super::threads::Threads;
 use crate::device::{Timing, Workload};
 
@@ -55,24 +56,50 @@ fn greatest_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { greatest_divisor(b, a % b) }
 }
 
+/// A timing is contended from this share of it on that a thread waited for a processor: one
+/// rival on as many processors as threads takes a third or more, the system's own threads under
+/// a hundredth.
+const CONTENDED_SHARE: f64 = 0.05;
+
+/// Where kernels run, and what tells whether others ran there meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct Host<'device> {
+    /// The threads.
+    pub threads: &'device Threads,
+    /// Their waiting times.
+    pub contention: &'device Contention,
+}
+
+impl<'device> Host<'device> {
+    /// `kernel` over `slots` copies of its operands.
+    pub fn boxed<K: Kernel + 'device>(
+        self,
+        kernel: K,
+        slots: usize,
+    ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        Ok(Box::new(HostWorkload::new(kernel, slots, self)))
+    }
+}
+
 /// A kernel on the threads of a device.
 #[derive(Debug)]
 pub struct HostWorkload<'device, K> {
     kernel: K,
     rotation: Rotation,
-    threads: &'device Threads,
+    host: Host<'device>,
 }
 
 impl<'device, K: Kernel> HostWorkload<'device, K> {
     /// `kernel` over `slots` copies of its operands. Where there are several, each is used once
     /// first: the copies that were filled last would else still be in the cache, and the first
     /// round faster than the next.
-    pub fn new(mut kernel: K, slots: usize, threads: &'device Threads) -> Self {
+    pub fn new(mut kernel: K, slots: usize, host: Host<'device>) -> Self {
+        let threads = host.threads;
         let mut rotation = Rotation::new(slots);
         if slots > 1 {
             threads.run(|| (0..slots).for_each(|_| kernel.execute(rotation.next(), threads)));
         }
-        HostWorkload { kernel, rotation, threads }
+        HostWorkload { kernel, rotation, host }
     }
 }
 
@@ -82,25 +109,28 @@ impl<K: Kernel> Workload for HostWorkload<'_, K> {
     }
 
     fn verify(&mut self) -> Result<(), Failure> {
-        let HostWorkload { kernel, threads, .. } = self;
+        let HostWorkload { kernel, host, .. } = self;
         kernel.remember();
-        threads.run(|| kernel.execute(0, threads));
+        host.threads.run(|| kernel.execute(0, host.threads));
         kernel.compare()
     }
 
     fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
-        let HostWorkload { kernel, rotation, threads } = self;
-        let elapsed = threads.run(|| {
+        let HostWorkload { kernel, rotation, host: Host { threads, contention } } = self;
+        let (elapsed, waited) = threads.run(|| {
+            let before = contention.waited();
             let begin = Instant::now();
             for _ in 0..executions {
                 kernel.execute(rotation.next(), threads);
                 // What was computed counts as used, and the next execution as different.
                 black_box(&mut *kernel);
             }
-            begin.elapsed()
+            let elapsed = begin.elapsed();
+            (elapsed, longest(before, contention.waited()))
         });
         let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Timing { elapsed: Nanos::new(nanos), executions, throttled: false })
+        let contended = waited as f64 > CONTENDED_SHARE * nanos as f64;
+        Ok(Timing { elapsed: Nanos::new(nanos), executions, throttled: false, contended })
     }
 }
 

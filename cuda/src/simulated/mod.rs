@@ -60,6 +60,8 @@ pub enum Fault {
     ZeroElapsed,
     /// Every timing is flagged as throttled.
     Throttled,
+    /// Every timing is flagged as contended.
+    Contended,
 }
 
 type FaultOf = Box<dyn Fn(&Point) -> Option<Fault> + Send>;
@@ -234,7 +236,8 @@ impl Workload for SimulatedWorkload {
         self.clock.advance(elapsed);
         let elapsed = if self.fault == Some(Fault::ZeroElapsed) { Nanos::new(0) } else { elapsed };
         let throttled = self.fault == Some(Fault::Throttled);
-        Ok(Timing { elapsed, executions, throttled })
+        let contended = self.fault == Some(Fault::Contended);
+        Ok(Timing { elapsed, executions, throttled, contended })
     }
 }
 

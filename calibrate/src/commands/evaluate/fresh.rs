@@ -3,6 +3,7 @@
 //! The points are new to the model, drawn over its whole domain (`crate::fresh`), and measured
 //! in shuffled order, families interleaved, so that drift of the machine spares none of them.
 
+use std::collections::VecDeque;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::error::{CommandError, UsageError};
 use crate::fresh::{self, Fresh};
 use crate::interrupt::Interrupt;
 use crate::lock::DeviceLock;
-use crate::measure::{MeasureOptions, NotTaken, Watch, measure};
+use crate::measure::{MeasureOptions, NotTaken, Taken, Watch, measure};
 use crate::plan::order::shuffle;
 use crate::progress::{Progress, Standing};
 
@@ -58,7 +59,10 @@ pub fn compare(
     let mut comparison = Comparison::new(&data.manifest.machine.name, request.seed);
     let mut progress = Progress::new(around.stderr, std::io::stderr().is_terminal());
     let mut interrupted = false;
-    for (done, (fresh, predicted)) in points.iter().enumerate() {
+    let mut queue: VecDeque<(usize, bool)> = (0..points.len()).map(|at| (at, false)).collect();
+    let mut contended = 0;
+    while let Some((done, again)) = queue.pop_front() {
+        let (fresh, predicted) = &points[done];
         let now = fresh.0.family().to_string();
         let mut watch = FreshWatch {
             interrupt: &interrupt,
@@ -69,8 +73,12 @@ pub fn compare(
         };
         let seed = Random::stream(request.seed, done as u64).bits();
         match take(device, fresh, seed, &mut watch) {
-            Ok((measured, noise)) => {
-                comparison.add(Compared::new(fresh, predicted, measured, noise))
+            // Other programs had the processor: they may be gone a little later.
+            Ok(taken) if taken.contended && !again => queue.push_back((done, true)),
+            Ok(taken) => {
+                contended += usize::from(taken.contended);
+                let (measured, noise) = summary(&taken);
+                comparison.add(Compared::new(fresh, predicted, measured, noise));
             }
             Err(NotTaken::Interrupted) => {
                 interrupted = true;
@@ -82,6 +90,12 @@ pub fn compare(
         }
     }
     progress.clear();
+    if contended > 0 {
+        around.warn(
+            &format!("other programs had the processor during {contended} of the fresh points"),
+            Some("errors include what they took; repeat on a quieter machine"),
+        );
+    }
     Ok((comparison, interrupted))
 }
 
@@ -116,21 +130,25 @@ fn predict(model: &Model, (point, cache): &Fresh) -> Option<Prediction> {
     model.predict(&query).ok()
 }
 
-/// The median of a fresh point, and half its quartile range relative to the median.
+/// Measures a fresh point.
 fn take(
     device: &mut dyn Device,
     (point, cache): &Fresh,
     seed: u64,
     watch: &mut dyn Watch,
-) -> Result<(Nanos, f64), NotTaken> {
+) -> Result<Taken, NotTaken> {
     let timer = device.timer();
     let mut workload = device.prepare(point, *cache, seed)?;
     let options = MeasureOptions { time_limit: LIMIT, samples: None };
-    let measurement = measure(workload.as_mut(), timer, options, watch)?.measurement;
+    measure(workload.as_mut(), timer, options, watch)
+}
+
+/// The median of a fresh point, and half its quartile range relative to the median.
+fn summary(Taken { measurement, .. }: &Taken) -> (Nanos, f64) {
     let noise = measurement.spread.map_or(0.0, |spread| {
         (spread.q3.as_f64() - spread.q1.as_f64()) / 2.0 / measurement.time.as_f64()
     });
-    Ok((measurement.time, noise))
+    (measurement.time, noise)
 }
 
 /// Fresh measurements under other conditions say less about the model.
