@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::domain::Location;
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
-use crate::fit::{FitError, FitOptions, VariantTask, fit_variant, groups};
+use crate::fit::{FitError, FitOptions, Kin, VariantTask, fit_variant, groups};
 use crate::held_out::HeldOut;
 use crate::prediction::{BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
@@ -125,11 +125,13 @@ impl Model {
                     let (family, variant) = (group.family, group.name.clone());
                     return Err(Insufficient { family, variant, cache: group.cache, reason });
                 }
+                let kin = Kin::of(group, &groups, machine);
                 let task = VariantTask {
                     family: group.family,
                     name: &group.name,
                     cache: group.cache,
                     machine,
+                    kin: &kin,
                     seed: options.seed,
                 };
                 Ok(fit_variant(&task, &group.rows))

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use kernelgauge_data::{Failure, Nanos};
 
-use super::contention::{Contention, longest};
+use super::contention::Contention;
 use super::threads::Threads;
 use crate::device::{Timing, Workload};
 
@@ -126,7 +126,7 @@ impl<K: Kernel> Workload for HostWorkload<'_, K> {
                 black_box(&mut *kernel);
             }
             let elapsed = begin.elapsed();
-            (elapsed, longest(before, contention.waited()))
+            (elapsed, contention.waited_since(before, threads))
         });
         let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         let contended = waited as f64 > CONTENDED_SHARE * nanos as f64;

@@ -18,7 +18,7 @@ use kernelgauge_data::{CacheState, DataSet, Family, Machine};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::fit::{Group, VariantTask, fit_variant, groups};
+use crate::fit::{Group, Kin, VariantTask, fit_variant, groups};
 use crate::lines::{Lines, Position};
 use crate::math::{ln, log2};
 use crate::prediction::BasisChoice;
@@ -87,7 +87,7 @@ pub fn evaluate(data: &DataSet, options: &EvaluateOptions) -> Evaluation {
         .collect();
     let rows = tasks
         .par_iter()
-        .filter_map(|(group, split)| evaluate_split(group, *split, machine, options))
+        .filter_map(|(group, split)| evaluate_split(group, *split, &groups, machine, options))
         .collect();
     Evaluation { machine: machine.name.clone(), rows }
 }
@@ -96,6 +96,7 @@ pub fn evaluate(data: &DataSet, options: &EvaluateOptions) -> Evaluation {
 fn evaluate_split(
     group: &Group<'_>,
     split: Split,
+    groups: &[Group<'_>],
     machine: &Machine,
     options: &EvaluateOptions,
 ) -> Option<EvaluationRow> {
@@ -109,11 +110,13 @@ fn evaluate_split(
     if out.is_empty() || kept.rows.is_empty() || kept.insufficient().is_some() {
         return None;
     }
+    let kin = Kin::of(group, groups, machine);
     let task = VariantTask {
         family: group.family,
         name: &group.name,
         cache: group.cache,
         machine,
+        kin: &kin,
         seed: options.seed,
     };
     let model = fit_variant(&task, &kept.rows);

@@ -1,17 +1,19 @@
 //! Fitting: from the records of a machine to one model per variant.
 //!
-//! [`mod@groups`] sorts records by variant; [`variant`] fits one group and holds points out of repeated
+//! [`mod@groups`] sorts records by variant; [`mod@kin`] finds those that share costs; [`variant`] fits one group and holds points out of repeated
 //! fits to learn its intervals and errors; [`train`] is one fit; [`select`] chooses the
 //! correction by cross-validation inside whatever rows it is given, so that the outer folds of
 //! [`folds`] report on points that took no part in the choice.
 
 mod folds;
 mod groups;
+mod kin;
 mod select;
 mod train;
 mod variant;
 
 pub(crate) use groups::{Group, groups};
+pub(crate) use kin::Kin;
 pub(crate) use train::Task as VariantTask;
 pub(crate) use variant::fit_variant;
 

@@ -77,7 +77,7 @@ pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -
         .map(|held| {
             let (kept, out) = folds::split(&sample, held);
             let term = if sample.len() <= REMEMBERED {
-                AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache)
+                task.term_again(term, &kept)
             } else {
                 term.clone()
             };

@@ -3,6 +3,7 @@
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Machine};
 
+use super::kin::Kin;
 use super::select::{Choice, select};
 use crate::correction::{Lessons, QuadraticParams};
 use crate::domain::Domain;
@@ -20,12 +21,27 @@ pub(crate) struct Task<'task> {
     pub name: &'task str,
     pub cache: CacheState,
     pub machine: &'task Machine,
+    /// Rows of variants that share this one's costs.
+    pub kin: &'task Kin<'task>,
     pub seed: u64,
+}
+
+impl Task<'_> {
+    /// Fits the term to `rows` and the kin that may stand beside them.
+    pub(super) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
+        AnalyticalTerm::fit(self.family, rows, &self.kin.beside(rows), self.machine, self.cache)
+    }
+
+    /// Fits the constants of `term` to `rows` and their kin, as [`Task::term`]; what was found
+    /// about the processor stays.
+    pub(super) fn term_again(&self, term: &AnalyticalTerm, rows: &[Row<'_>]) -> AnalyticalTerm {
+        term.again(rows, &self.kin.beside(rows)).unwrap_or_else(|| self.term(rows))
+    }
 }
 
 /// Fits the term, chooses and fits the correction, all on `rows`.
 pub(super) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
-    let term = AnalyticalTerm::fit(task.family, rows, task.machine, task.cache);
+    let term = task.term(rows);
     let choice = select(task, rows, &term);
     (with_learned(train_as(task, rows, term, &choice), rows), choice)
 }

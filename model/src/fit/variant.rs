@@ -8,7 +8,6 @@ use crate::held_out::HeldOut;
 use crate::interval::{Intervals, Region, Residuals};
 use crate::math::ln;
 use crate::rows::Row;
-use crate::terms::AnalyticalTerm;
 use crate::variant::VariantModel;
 
 /// One repetition of the fit with points held out.
@@ -36,7 +35,7 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
             }
             Outer::Again(held) => {
                 let (kept, out) = folds::split(rows, held);
-                let term = AnalyticalTerm::fit(task.family, &kept, task.machine, task.cache);
+                let term = task.term(&kept);
                 residuals(&train_as(task, &kept, term, &choice), &out)
             }
         })

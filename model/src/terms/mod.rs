@@ -2,8 +2,8 @@
 //!
 //! Each family has a module with its formula, the published source of it, its constants with
 //! their bounds, and the features that trees are grown on (they come out of the same
-//! intermediate results). Every formula but the processor's
-//! GEMM is non-decreasing in the work. [`AnalyticalTerm`] is
+//! intermediate results). Every formula but those of the
+//! processor is non-decreasing in the work. [`AnalyticalTerm`] is
 //! the common face. Left to others: how constants are searched (`least_squares`), and what the
 //! formula does not explain (`correction`).
 
@@ -13,7 +13,10 @@ mod embedding;
 mod features;
 mod gemm;
 mod power;
+mod processor;
+mod processor_embedding;
 mod processor_gemm;
+mod processor_memory;
 mod traffic;
 
 pub(crate) use features::{FEATURES, Features};
@@ -33,8 +36,12 @@ pub(crate) enum AnalyticalTerm {
     Gemm(gemm::GemmTerm),
     /// Counted steps of the `gemm` crate.
     ProcessorGemm(processor_gemm::ProcessorGemmTerm),
+    /// Counted steps of the host device.
+    ProcessorEmbedding(processor_embedding::ProcessorEmbeddingTerm),
     /// Traffic with cache reuse.
     Embedding(embedding::EmbeddingTerm),
+    /// Counted steps of the host device.
+    ProcessorMemory(processor_memory::ProcessorMemoryTerm),
     /// Launch floor, cache and memory.
     Traffic(traffic::TrafficTerm),
     /// Minimum of two knees per rank count.
@@ -71,7 +78,9 @@ macro_rules! each {
         match $self {
             AnalyticalTerm::Gemm($term) => $body,
             AnalyticalTerm::ProcessorGemm($term) => $body,
+            AnalyticalTerm::ProcessorEmbedding($term) => $body,
             AnalyticalTerm::Embedding($term) => $body,
+            AnalyticalTerm::ProcessorMemory($term) => $body,
             AnalyticalTerm::Traffic($term) => $body,
             AnalyticalTerm::Collective($term) => $body,
             AnalyticalTerm::Attention($term) => $body,
@@ -81,23 +90,46 @@ macro_rules! each {
 }
 
 impl AnalyticalTerm {
-    /// Fits the term of `family` to `rows`, of which there is at least one.
+    /// Fits the term of `family` to `rows`, of which there is at least one. `kin` are rows of
+    /// other variants with the same costs ([`shares_costs`]).
     pub(crate) fn fit(
         family: Family,
         rows: &[Row<'_>],
+        kin: &[Row<'_>],
         machine: &Machine,
         cache: CacheState,
     ) -> Self {
         match family {
-            Family::Gemm if processor_gemm::speaks_for(machine) => {
+            Family::Gemm if processor::speaks_for(machine) => {
                 AnalyticalTerm::ProcessorGemm(processor_gemm::fit(rows, machine))
             }
             Family::Gemm => AnalyticalTerm::Gemm(gemm::fit(rows, machine)),
+            Family::Embedding if processor::speaks_for(machine) => {
+                AnalyticalTerm::ProcessorEmbedding(processor_embedding::fit(rows, kin, machine))
+            }
             Family::Embedding => AnalyticalTerm::Embedding(embedding::fit(rows, machine, cache)),
+            Family::Memory if processor::speaks_for(machine) => {
+                let term = processor_memory::fit(rows, kin, machine, cache);
+                AnalyticalTerm::ProcessorMemory(term)
+            }
             Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
             Family::Collective => AnalyticalTerm::Collective(collective::fit(rows)),
             Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
             Family::Custom => AnalyticalTerm::Power(power::fit(rows)),
+        }
+    }
+
+    /// The term with its constants fitted to other rows, where what else it holds (the caches
+    /// and loops of a processor) can stay; none where everything is fitted anew.
+    pub(crate) fn again(&self, rows: &[Row<'_>], kin: &[Row<'_>]) -> Option<Self> {
+        match self {
+            AnalyticalTerm::ProcessorEmbedding(term) => Some(AnalyticalTerm::ProcessorEmbedding(
+                processor_embedding::again(term, rows, kin),
+            )),
+            AnalyticalTerm::ProcessorMemory(term) => {
+                Some(AnalyticalTerm::ProcessorMemory(processor_memory::again(term, rows, kin)))
+            }
+            _ => None,
         }
     }
 
@@ -116,7 +148,10 @@ impl AnalyticalTerm {
     pub(crate) fn is_sound(&self, family: Family) -> bool {
         let belongs = match self {
             AnalyticalTerm::Gemm(_) | AnalyticalTerm::ProcessorGemm(_) => family == Family::Gemm,
-            AnalyticalTerm::Embedding(_) => family == Family::Embedding,
+            AnalyticalTerm::Embedding(_) | AnalyticalTerm::ProcessorEmbedding(_) => {
+                family == Family::Embedding
+            }
+            AnalyticalTerm::ProcessorMemory(_) => family == Family::Memory,
             AnalyticalTerm::Traffic(_) => matches!(family, Family::Memory | Family::Copy),
             AnalyticalTerm::Collective(_) => family == Family::Collective,
             AnalyticalTerm::Attention(_) => family == Family::Attention,
@@ -132,6 +167,28 @@ impl AnalyticalTerm {
             AnalyticalTerm::Collective(term) => term.prepare(),
             _ => {}
         }
+    }
+}
+
+/// A point and the state its operands are in.
+pub(crate) type InState<'point> = (&'point Point, CacheState);
+
+/// Whether the times of two points of different variants come from the same costs: on a
+/// processor, bags whatever their indices and optimizer, and a memory-bound op hot and cold.
+pub(crate) fn shares_costs(one: InState<'_>, other: InState<'_>, machine: &Machine) -> bool {
+    if !processor::speaks_for(machine) {
+        return false;
+    }
+    match (one, other) {
+        ((Point::Embedding(one), cache), (Point::Embedding(other), other_cache)) => {
+            (one.direction, one.dtype, cache) == (other.direction, other.dtype, other_cache)
+        }
+        ((Point::Memory(one), cache), (Point::Memory(other), other_cache)) => {
+            let states = [cache, other_cache];
+            let both = states.contains(&CacheState::Hot) && states.contains(&CacheState::Cold);
+            (one.op, one.dtype) == (other.op, other.dtype) && both
+        }
+        _ => false,
     }
 }
 

@@ -11,15 +11,12 @@ mod fit;
 
 pub(super) use fit::fit;
 
-use kernelgauge_data::{GemmPoint, Machine, Point};
+use kernelgauge_data::{GemmPoint, Point};
 use serde::{Deserialize, Serialize};
 
 use super::{ExplainedTerm, Features, possible};
 use crate::math::ln;
 use blocking::{Counts, Processor, SPREAD_WORK, counts};
-
-/// Name of the software whose products this term speaks for.
-const SOFTWARE: &str = "gemm";
 
 /// Costs of a product in nanoseconds, and the processor that they belong to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,11 +32,6 @@ pub(crate) struct ProcessorGemmTerm {
     cache_bytes: u32,
     /// In the order of [`blocking::COSTS`].
     costs_ns: Counts,
-}
-
-/// Whether products of `machine` are the `gemm` crate's.
-pub(super) fn speaks_for(machine: &Machine) -> bool {
-    machine.software.contains_key(SOFTWARE)
 }
 
 impl ProcessorGemmTerm {

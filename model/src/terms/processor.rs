@@ -1,0 +1,58 @@
+//! What the terms of the host device share: its software, its splitting of work, its caches.
+
+use kernelgauge_data::Machine;
+
+/// Name of the software whose presence says that a machine was measured by the host device.
+const SOFTWARE: &str = "gemm";
+
+/// Bytes of memory traffic from which the host device uses all threads (its `SPLIT_BYTES`).
+pub(super) const SPLIT_BYTES: f64 = (256 << 10) as f64;
+
+/// Bytes of a cache line.
+pub(super) const LINE: f64 = 64.0;
+
+/// Bytes of a small page.
+pub(super) const PAGE: f64 = 4096.0;
+
+/// First-level data cache that most processors since 2019 have.
+pub(super) const FIRST_LEVEL: f64 = (48 << 10) as f64;
+
+/// Second-level caches that processors come with, the likeliest first.
+pub(super) const SECOND_LEVELS: [f64; 3] = [1_048_576.0, 524_288.0, 2_097_152.0];
+
+/// Shares of the last cache that this machine may really have, the likeliest first: a virtual
+/// machine sees all of it and shares it with others.
+pub(super) const LAST_LEVEL_SHARES: [f64; 4] = [0.5, 1.0, 0.25, 0.125];
+
+/// Last cache of a machine that does not state one.
+const LAST_LEVEL: f64 = 33_554_432.0;
+
+/// Whether `machine` was measured by the host device.
+pub(super) fn speaks_for(machine: &Machine) -> bool {
+    machine.software.contains_key(SOFTWARE)
+}
+
+/// Threads of `machine`.
+pub(super) fn threads(machine: &Machine) -> u64 {
+    u64::from(machine.hardware.units.unwrap_or(1).clamp(1, 4096))
+}
+
+/// Bytes of the last cache of `machine`.
+pub(super) fn last_level(machine: &Machine) -> f64 {
+    machine.hardware.cache_bytes.map_or(LAST_LEVEL, |bytes| bytes as f64)
+}
+
+/// Share of `footprint` bytes that a cache of `capacity` does not hold between two uses.
+pub(super) fn missed(footprint: f64, capacity: f64) -> f64 {
+    if footprint > capacity { 1.0 - capacity / footprint } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_exceeds_a_cache_misses() {
+        assert_eq!((missed(0.0, 1.0), missed(1.0, 1.0), missed(4.0, 1.0)), (0.0, 0.0, 0.75));
+    }
+}
