@@ -34,6 +34,9 @@ pub use error::ImportError;
 pub use options::ImportOptions;
 pub use summary::{Dropped, ImportSummary};
 
+/// Why the last line of a log that was cut is no row.
+const ENDS_INSIDE_ROW: &str = "the file ends inside this row";
+
 /// What a file says about the machine it was measured on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineFacts {
