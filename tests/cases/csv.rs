@@ -153,6 +153,12 @@ fn a_chain_of_failures_is_one_failure() {
 }
 
 #[test]
+fn one_duration_in_two_columns_must_agree() {
+    let shown = refused("c24_two_time_columns.csv");
+    has(&shown, ".csv:3: time_us is 4.4, but time_ms is 4.4");
+}
+
+#[test]
 fn archives_are_not_opened() {
     let shown = refused("m06_archive_members_that_leave_the_folder.tar");
     has(&shown, "a tar archive, and archives are not read");
