@@ -12,7 +12,7 @@ use crate::point::{CustomPoint, MAX_PARAMETERS, Point};
 use crate::table::{Row, Table};
 
 /// Whole numbers that count or name measurements rather than describe a point.
-const NOT_PARAMETERS: [&str; 20] = [
+pub(super) const NOT_PARAMETERS: [&str; 20] = [
     "seed",
     "run",
     "run_id",
@@ -36,7 +36,7 @@ const NOT_PARAMETERS: [&str; 20] = [
 ];
 
 /// Words more varied than this are measurements or identifiers, not variants.
-const MOST_WORDS: usize = 64;
+pub(super) const MOST_WORDS: usize = 64;
 
 /// Where the name and the parameters of a custom point come from.
 #[derive(Debug)]

@@ -38,6 +38,8 @@ pub(super) struct Layout {
     pub stated: Vec<(&'static str, String)>,
     /// Whether all spread columns are there, under our names.
     pub has_spread: bool,
+    /// Columns that nothing is read from.
+    pub unused: Vec<usize>,
     /// A column that states the size of what was moved, and the readings of its unit.
     pub size: Option<(usize, &'static [f64])>,
     /// For custom points, where their name and parameters come from.
@@ -81,16 +83,17 @@ impl Layout {
         let size = table.header().iter().enumerate().find_map(|(index, name)| {
             Some((index, rate_names::size_units(&names::normalise(name))?))
         });
-        let stated = Vec::new();
+        let (stated, unused) = (Vec::new(), Vec::new());
         let mut layout =
-            Layout { family, roles, fields, stated, has_spread, size, custom: None };
+            Layout { family, roles, fields, stated, has_spread, unused, size, custom: None };
         if family == Family::Custom {
             let source = custom::Source::find(table, path, options, &mut columns, &layout.fields)?;
             layout.custom = Some(source);
         } else {
             layout.fill_in(path, options, summary);
         }
-        note_unused(table, &left_over(&columns), summary);
+        layout.unused = left_over(&columns);
+        note_unused(table, &layout.unused, summary);
         Ok(layout)
     }
 

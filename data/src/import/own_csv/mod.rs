@@ -17,6 +17,7 @@ mod outcome;
 mod rate_names;
 mod rates;
 mod roles;
+mod strays;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -27,6 +28,7 @@ use crate::diagnostic::Diagnostic;
 use crate::family::Family;
 use crate::fields::{FieldError, microseconds, read_about, read_point};
 use crate::import::nccl_tests::IN_PLACE;
+use crate::import::selection::Selection;
 use crate::import::{ImportError, ImportOptions, ImportSummary, Imported, cascade, repeats};
 use crate::measurement::{Flag, Record};
 use crate::point::Point;
@@ -36,6 +38,7 @@ use custom::whole_number;
 use inputs::Inputs;
 use layout::Layout;
 use outcome::{Cells, Judged};
+use strays::Strays;
 
 /// Reads a benchmark table.
 ///
@@ -48,13 +51,16 @@ pub(crate) fn read(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let broken = |problem| ImportError::Table { path: path.to_owned(), problem };
-    let table = Table::open(text).map_err(broken)?;
+    let mut table = Table::open(text).map_err(broken)?;
     let mut summary = ImportSummary::default();
+    select(&mut table, path, options, &mut summary)?;
     let layout = Layout::find(&table, path, options, &mut summary)?;
     table.refuse_repeated(layout.columns()).map_err(broken)?;
     let inputs = Inputs::of(&table, path, &layout, options, &mut summary)?;
     let reader = Reader { table: &table, path, layout: &layout, inputs: &inputs };
-    let mut records = reader.records(&mut summary)?;
+    let mut strays = Strays::of(&table, &layout.unused);
+    let mut records = reader.records(&mut summary, &mut strays)?;
+    strays.refuse(path, &records)?;
     for name in times::repeats(&layout.roles.witnesses, &table) {
         let kept = &table.header()[layout.roles.time.index];
         summary.note(format!("`{name}` repeats `{kept}`, which is kept"));
@@ -72,6 +78,26 @@ pub(crate) fn read(
     let records = repeats::fold_identical(records, &mut summary);
     summary.count(&records);
     Ok(Imported { records, summary, ..Imported::default() })
+}
+
+/// Leaves out the rows that the caller does not want, and says how many.
+fn select(
+    table: &mut Table<'_>,
+    path: &Path,
+    options: &ImportOptions,
+    summary: &mut ImportSummary,
+) -> Result<(), ImportError> {
+    let line = table.header_line();
+    let mut selection = Selection::of(&options.conditions, table.header(), path, Some(line))?;
+    if selection.is_empty() {
+        return Ok(());
+    }
+    table.retain(|row| selection.keeps(|column| row.cells[column].as_ref()));
+    if table.rows().flatten().next().is_none() {
+        selection.refuse_nothing_left(path)?;
+    }
+    selection.notes().for_each(|note| summary.note(note));
+    Ok(())
 }
 
 fn refuse_dropped(path: &Path, summary: &ImportSummary) -> Result<(), ImportError> {
@@ -115,13 +141,20 @@ enum Rejected {
     Table(ImportError),
 }
 
-impl Reader<'_> {
-    fn records(&self, summary: &mut ImportSummary) -> Result<Vec<Record>, ImportError> {
+impl<'a> Reader<'a> {
+    fn records(
+        &self,
+        summary: &mut ImportSummary,
+        strays: &mut Strays<'a>,
+    ) -> Result<Vec<Record>, ImportError> {
         let mut records = Vec::new();
         for row in self.table.rows() {
             match row {
                 Ok(row) => match self.record(&row, summary) {
-                    Ok(record) => records.push(record),
+                    Ok(record) => {
+                        strays.see(&row);
+                        records.push(record);
+                    }
                     Err(Rejected::Row(reason)) => summary.drop_line(reason, row.line),
                     Err(Rejected::Table(error)) => return Err(error),
                 },

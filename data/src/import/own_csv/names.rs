@@ -2,24 +2,7 @@
 
 use crate::table::shorten;
 
-/// A column name in lower case with single `_` in place of blanks, brackets and dashes:
-/// `Time (us)` and `time[us]` are `time_us`.
-pub(super) fn normalise(name: &str) -> String {
-    let mut plain = String::with_capacity(name.len());
-    for c in name.trim().chars() {
-        match c {
-            ')' | ']' | '}' => {}
-            ' ' | '-' | '(' | '[' | '{' | '_' | '.' | ':' => {
-                if !plain.is_empty() && !plain.ends_with('_') {
-                    plain.push('_');
-                }
-            }
-            'µ' | 'μ' => plain.push('u'),
-            c => plain.extend(c.to_lowercase()),
-        }
-    }
-    plain.trim_end_matches('_').to_owned()
-}
+pub(super) use crate::import::selection::normalise;
 
 /// Nanoseconds in the unit that a normalised name ends with, and the name before it.
 pub(super) fn time_unit(name: &str) -> Option<(&str, f64)> {

@@ -6,6 +6,11 @@ fn notes(text: &str) -> String {
     import(text).unwrap().summary.notes.join("\n")
 }
 
+fn where_(conditions: &[&str]) -> ImportOptions {
+    let conditions = conditions.iter().map(|text| text.parse().unwrap()).collect();
+    ImportOptions { conditions, ..ImportOptions::default() }
+}
+
 #[test]
 fn one_duration_in_two_columns_must_agree() {
     for (header, row, shown) in [
@@ -85,4 +90,58 @@ fn bandwidths_under_any_usual_name_are_checked() {
     let unknown = "op,bytes,time_us,bw_gbs\nsort,1048576,100,31.4\nsort,2097152,200,31.4\n";
     let told = "`bw_gbs` does not follow from size and time: bw_gbs is 31.4, but";
     assert!(notes(unknown).contains(told) && notes(unknown).contains("(line 2)"));
+}
+
+const LAYOUTS: &str = "m,n,k,layout,cuda_graph,time_us\n64,64,64,NN,0,10\n64,64,64,TN,0,20\n\
+                       64,64,64,NN,1,4\n64,64,64,TN,1,9\n128,64,64,NN,0,11\n";
+
+#[test]
+fn columns_nobody_reads_do_not_make_rows_repeats() {
+    let found = refusal(LAYOUTS);
+    for part in ["`layout`", "`cuda_graph`", "--where", "gemm f32 batch=1 m=64 n=64 k=64"] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let one = "m,n,k,layout,time_us\n64,64,64,NN,10\n64,64,64,TN,20\n128,64,64,NT,11\n";
+    let found = refusal(one);
+    assert!(
+        found.contains(
+            "table.csv:3: column `layout` would be ignored, but rows that differ only in it \
+             disagree: gemm f32 batch=1 m=64 n=64 k=64 takes 10 µs with layout=NN (line 2) and \
+             20 µs with layout=TN"
+        ),
+        "{found}"
+    );
+    assert!(found.contains("choose with --where layout=NN"), "{found}");
+    assert!(found.contains("`layout` holds NN, NT, TN"), "{found}");
+    for harmless in [
+        // No difference, noise within one configuration, observations, one value only.
+        "m,n,k,layout,time_us\n64,64,64,NN,10\n64,64,64,TN,10.5\n",
+        "m,n,k,layout,time_us\n64,64,64,NN,10\n64,64,64,NN,20\n64,64,64,TN,15\n",
+        "m,n,k,sm_clock_mhz,time_us\n64,64,64,1980,10\n64,64,64,1200,20\n",
+        "m,n,k,run,time_us\n64,64,64,1,10\n64,64,64,2,20\n",
+        "m,n,k,layout,time_us\n64,64,64,NN,10\n64,64,64,NN,20\n",
+        "m,n,k,noise,time_us\n64,64,64,0.1,10\n64,64,64,0.2,20\n",
+    ] {
+        assert!(import(harmless).is_ok(), "{harmless}");
+    }
+}
+
+#[test]
+fn rows_are_chosen_by_what_stands_in_their_columns() {
+    let imported = import_with(LAYOUTS, &where_(&["Layout=tn", "cuda_graph=0.0"])).unwrap();
+    assert_eq!(imported.records.len(), 1);
+    assert_eq!(imported.records[0].time(), Some(Nanos::new(20_000)));
+    let notes = imported.summary.notes.join("\n");
+    assert!(notes.contains("3 rows left out by --where Layout=tn"), "{notes}");
+    assert_eq!(imported.summary.dropped_rows(), 0);
+    let refused = |conditions: &[&str]| {
+        let error = import_with(LAYOUTS, &where_(conditions)).unwrap_err();
+        format!("{error} | {}", error.hint().unwrap_or_default())
+    };
+    let nothing = refused(&["layout=TT"]);
+    assert!(nothing.contains("no row is left by --where layout=TT"), "{nothing}");
+    assert!(nothing.contains("have `NN`, `TN` there"), "{nothing}");
+    let unknown = refused(&["lauout=TN"]);
+    assert!(unknown.contains("table.csv:1: no column `lauout`"), "{unknown}");
+    assert!(unknown.contains("did you mean `layout`?"), "{unknown}");
 }
