@@ -166,6 +166,12 @@ pub struct ImportArguments {
     #[arg(long, value_name = "NAME")]
     pub input: Option<String>,
 
+    /// Rows to keep, by what stands in a column, such as `layout=TN`; may be repeated.
+    ///
+    /// Conditions on several columns all hold; of several on one column, any.
+    #[arg(long = "where", value_name = "NAME=VALUE")]
+    pub conditions: Vec<String>,
+
     /// Family of the rows, where the columns leave it open.
     #[arg(long, value_name = "FAMILY")]
     pub family: Option<String>,

@@ -48,12 +48,7 @@ pub use point::{
 };
 pub use units::{Bytes, Nanos};
 
-/// A fresh folder for the test called `name`.
 #[cfg(test)]
-pub(crate) fn test_folder(name: &str) -> std::path::PathBuf {
-    let folder =
-        std::env::temp_dir().join(format!("kernelgauge-data-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
+mod test_folder;
+#[cfg(test)]
+pub(crate) use test_folder::test_folder;

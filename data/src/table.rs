@@ -8,6 +8,7 @@
 //! Left to others: what the columns mean (`fields`, `import`).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use thiserror::Error;
 
@@ -132,6 +133,8 @@ pub struct Table<'text> {
     body_line: usize,
     header_line: usize,
     unfinished: Option<Unfinished>,
+    /// Lines of rows that nobody wants.
+    left_out: HashSet<usize>,
 }
 
 /// One row: its line (from 1) and a cell per column.
@@ -201,7 +204,9 @@ impl<'text> Table<'text> {
         if let Some(cell) = cells.iter().find(|cell| cell.is_empty() || is_number(cell)) {
             return Err(TableError::NoHeader { line, cell: shorten(cell) });
         }
-        Ok(Table { header: cells, body, body_line: line + 1, header_line: line, unfinished })
+        let left_out = HashSet::new();
+        let body_line = line + 1;
+        Ok(Table { header: cells, body, body_line, header_line: line, unfinished, left_out })
     }
 
     /// The column names.
@@ -243,6 +248,13 @@ impl<'text> Table<'text> {
         self.unfinished.as_ref()
     }
 
+    /// Leaves out the rows that `keep` does not want; lines that are no rows stay.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Row<'text>) -> bool) {
+        let unwanted = self.rows().flatten().filter(|row| !keep(row));
+        let lines: Vec<usize> = unwanted.map(|row| row.line).collect();
+        self.left_out.extend(lines);
+    }
+
     /// The rows in file order. An error concerns its row alone, except
     /// [`TableError::SecondHeader`], after which nothing can be trusted.
     pub fn rows(&self) -> Rows<'_, 'text> {
@@ -267,7 +279,7 @@ impl<'text> Iterator for Rows<'_, 'text> {
             let line = self.line;
             self.rest = after;
             self.line += 1;
-            if is_content(text) {
+            if is_content(text) && !self.table.left_out.contains(&line) {
                 return Some(self.row(text, line));
             }
         }

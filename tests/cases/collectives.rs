@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::command::{Imported, import, input, set_folder};
+use crate::command::{Imported, import, import_more, input, set_folder};
 
 /// Imports an input that is accepted.
 fn accepted(name: &str, options: &[&str]) -> Imported {
@@ -92,4 +92,17 @@ fn times_joined_by_hyphens_are_split_as_numbers() {
     has(&imported.tables, "all_to_all_v,f32,4,1,unstated,4096,21.7");
     has(&imported.tables, "all_to_all_v,f32,4,1,unstated,64,1\n");
     has(&refused("n09_param_hyphen_joined_latency.txt", &["--ranks", "2"]), "times of 4 ranks");
+}
+
+#[test]
+fn a_log_that_was_pasted_twice_and_cut_is_one_run() {
+    const NAME: &str = "n10_pasted_twice_and_cut.txt";
+    let imported = accepted(NAME, &[]);
+    has(&imported.stdout, "6 kept (0 skipped, 0 failed), 0 flagged, 1 dropped");
+    has(&imported.stdout, "the file ends inside this row (line 29)");
+    has(&imported.stdout, "repeats an earlier one exactly: its 4 records are folded");
+    // The same file again brings nothing new.
+    let again = import_more(NAME, &input(NAME));
+    has(&again.stdout, "folded   6 were in the data set already");
+    assert_eq!(again.tables, imported.tables);
 }

@@ -36,16 +36,24 @@ pub struct Imported {
 
 /// Imports `file` into a fresh data set.
 pub fn import(test: &str, file: &Path, options: &[&str]) -> Imported {
-    let out = folder(test).join("set");
+    run(file, &folder(test).join("set"), options)
+}
+
+/// Imports `file` into the data set that the test called `test` has made.
+pub fn import_more(test: &str, file: &Path) -> Imported {
+    run(file, &set_folder(test), &[])
+}
+
+fn run(file: &Path, out: &Path, options: &[&str]) -> Imported {
     let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
         .arg("import")
         .arg(file)
         .arg("--out")
-        .arg(&out)
+        .arg(out)
         .args(options)
         .output()
         .unwrap();
-    imported(&output, &out)
+    imported(&output, out)
 }
 
 fn imported(output: &Output, out: &Path) -> Imported {

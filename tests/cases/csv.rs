@@ -153,6 +153,30 @@ fn a_chain_of_failures_is_one_failure() {
 }
 
 #[test]
+fn rows_that_differ_in_a_column_nobody_reads_are_chosen_by_it() {
+    let name = "c23_layout_and_graph_columns.csv";
+    let shown = refused(name);
+    has(&shown, "would be ignored, but rows that differ only in");
+    has(&shown, "--where layout=NN");
+    let choice = ["--where", "layout=TN", "--where", "cuda_graph=0"];
+    let imported = import("c23_chosen", &input(name), &choice);
+    assert_eq!(imported.code, 0, "{}", imported.stderr);
+    has(&imported.stdout, "2 kept (0 skipped, 0 failed), 0 flagged, 0 dropped");
+    has(&imported.stdout, "3 rows left out by --where layout=TN");
+    has(&imported.tables, "bf16,1,64,1024,1024,14.9\n");
+    let said = import("c23_no_condition", &input(name), &["--where", "TN"]);
+    let expected = "error: `TN` is no condition on a column\n\
+                    hint: write NAME=VALUE, such as `--where layout=TN`\n";
+    assert_eq!((said.code, said.stderr.as_str()), (2, expected));
+}
+
+#[test]
+fn one_duration_in_two_columns_must_agree() {
+    let shown = refused("c24_two_time_columns.csv");
+    has(&shown, ".csv:3: time_us is 4.4, but time_ms is 4.4");
+}
+
+#[test]
 fn archives_are_not_opened() {
     let shown = refused("m06_archive_members_that_leave_the_folder.tar");
     has(&shown, "a tar archive, and archives are not read");

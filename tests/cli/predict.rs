@@ -163,3 +163,16 @@ fn the_shipped_machines_are_listed_in_every_format() {
     assert!(csv.starts_with("name,device,count,links,origin,rows,families,variants,software\n"));
     assert_eq!(csv.lines().count(), 1 + machines.len());
 }
+
+#[test]
+fn a_direction_is_understood_as_other_tools_spell_it() {
+    let ask = |direction: &str| {
+        let machine = ["--machine", "host-x86-64"];
+        predict(&[&["copy", "--direction", direction, "--bytes", "1MiB"][..], &machine].concat())
+    };
+    let said = ask("h2h");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    for spelling in ["H2H", "HtoH", "host_to_host", "host-to-host"] {
+        assert_eq!(ask(spelling), said, "{spelling}");
+    }
+}

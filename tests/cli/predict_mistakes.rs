@@ -41,6 +41,12 @@ fn a_mistake_on_the_command_line_is_two_lines_and_exit_code_2() {
              hint: `predict --help` shows every command and option\n",
         ),
         (
+            "attention --phase context --batch 1 --heads 32 --kv-heads 5 --head-dim 128 --kv-len 64 \
+             --dtype bf16 --machine h100-sxm",
+            "error: `heads` 32 is not a multiple of `kv_heads` 5: each key and value head serves \
+             equally many query heads\n",
+        ),
+        (
             "gemm -n 1 -k 1",
             "error: the following required arguments were not provided: -m <M>\n\
              hint: `predict gemm --help` shows every option\n",

@@ -6,9 +6,11 @@
 use std::path::Path;
 
 use kernelgauge_data::dataset::{self, MANIFEST};
-use kernelgauge_data::import::{self, ImportOptions, ImportSummary, Imported, MachineFacts};
+use kernelgauge_data::import::{
+    self, ConditionError, ImportOptions, ImportSummary, Imported, MachineFacts,
+};
 use kernelgauge_data::{
-    DataSet, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, quality,
+    DataSet, Diagnostic, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, quality,
 };
 
 use super::Surroundings;
@@ -70,7 +72,13 @@ fn options(arguments: &ImportArguments) -> Result<ImportOptions, UsageError> {
             .map_err(|error| UsageError::mistake(error.to_string(), "such as `--max-bytes 1GiB`"))?
             .get(),
     };
+    let condition = |text: &String| {
+        text.parse().map_err(|error: ConditionError| {
+            UsageError::mistake(error.to_string(), error.hint().unwrap_or_default())
+        })
+    };
     Ok(ImportOptions {
+        conditions: arguments.conditions.iter().map(condition).collect::<Result<_, _>>()?,
         dtype: read(&arguments.dtype).map(|name| name.parse()).transpose()?,
         op: read(&arguments.op),
         input: read(&arguments.input),

@@ -148,11 +148,18 @@ fn read_measurement<'a>(find: &dyn Fn(&str) -> Option<&'a str>) -> Result<Measur
             value: value.to_string(),
         })
     };
+    let time = read_microseconds("time_us", text)?;
+    let spread = read_all_of_spread(find)?;
+    if let Some(Spread { min, max, .. }) = spread.filter(|s| time < s.min || s.max < time) {
+        return Err(FieldError::Inconsistent(format!(
+            "time_us is {time}, outside its own samples from {min} to {max}"
+        )));
+    }
     Ok(Measurement {
-        time: read_microseconds("time_us", text)?,
+        time,
         samples: count("samples")?,
         executions_per_sample: count("executions_per_sample")?,
-        spread: read_all_of_spread(find)?,
+        spread,
         stop: find("stop").map(|value| parse("stop", value)).transpose()?,
         verified: find("verified").map_or(Ok(false), |value| boolean("verified", value))?,
     })
@@ -271,6 +278,10 @@ mod tests {
         assert!(with(&[("time_us", "4.2"), ("status", "failed")]).is_err());
         assert!(with(&[("time_us", "4.2"), ("reason", "lost")]).is_err());
         assert!(with(&[("time_us", "4.2"), ("time_min_us", "4")]).is_err());
+        let mut outside = vec![("time_us", "4.2")];
+        outside.extend(SPREAD_COLUMNS.map(|column| (column, "5")));
+        let error = with(&outside).unwrap_err().to_string();
+        assert_eq!(error, "time_us is 4.2 µs, outside its own samples from 5 µs to 5 µs");
         let error = with(&[("status", "faild")]).unwrap_err();
         assert!(error.to_string().contains("unknown status `faild`"), "{error}");
         let skipped = SkipReason::Stated("old".to_owned());

@@ -17,6 +17,7 @@ mod own_csv;
 mod param;
 mod printed;
 mod repeats;
+mod selection;
 mod sniff;
 mod summary;
 #[cfg(test)]
@@ -32,7 +33,11 @@ use sniff::Kind;
 
 pub use error::ImportError;
 pub use options::ImportOptions;
+pub use selection::{Condition, ConditionError};
 pub use summary::{Dropped, ImportSummary};
+
+/// Why the last line of a log that was cut is no row.
+const ENDS_INSIDE_ROW: &str = "the file ends inside this row";
 
 /// What a file says about the machine it was measured on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,6 +108,11 @@ fn read_kind(
     path: &Path,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
+    if !options.conditions.is_empty() && !has_columns(&kind) {
+        let reason = "--where chooses rows by their columns, and a log or report has none";
+        let hint = "import it by itself, without --where";
+        return Err(ImportError::refused(path, None, reason, hint));
+    }
     let unknown = |found: &str| {
         Err(ImportError::UnknownFormat { path: path.to_owned(), found: found.to_owned() })
     };
@@ -117,5 +127,17 @@ fn read_kind(
         Kind::Text(text) if param::recognises(text) => param::read(text, path, options),
         Kind::Text(text) if nccl_tests::recognises(text) => nccl_tests::read(text, path, options),
         Kind::Text(text) => own_csv::read(text, path, options),
+    }
+}
+
+/// Whether the rows of a file stand under column names of their author's.
+fn has_columns(kind: &Kind<'_>) -> bool {
+    match kind {
+        Kind::Archive(_) | Kind::Parquet => true,
+        Kind::Json(_) => false,
+        Kind::Text(text) => {
+            aiconfigurator::recognises(text)
+                || !(param::recognises(text) || nccl_tests::recognises(text))
+        }
     }
 }

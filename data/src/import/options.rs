@@ -2,6 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::family::Family;
+use crate::import::Condition;
 use crate::machine::Links;
 use crate::point::Collective;
 
@@ -25,6 +26,8 @@ pub struct ImportOptions {
     pub nodes: Option<u64>,
     /// Links between the ranks of one node; no log states them.
     pub links: Links,
+    /// The rows of tables to keep, by what stands in their columns; empty for all.
+    pub conditions: Vec<Condition>,
     /// Refuse a file of which any row is dropped.
     pub strict: bool,
     /// Largest input file in bytes.
@@ -44,6 +47,7 @@ impl Default for ImportOptions {
             ranks: None,
             nodes: None,
             links: Links::Unstated,
+            conditions: Vec::new(),
             strict: false,
             max_bytes: MAX_BYTES,
         }

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use super::ENDS_INSIDE_ROW;
 use super::printed::{Printed, split_joined};
 use super::{ImportError, ImportOptions, ImportSummary, Imported};
 use crate::conditions::Conditions;
@@ -24,6 +25,9 @@ use crate::units::{Nanos, UnitError};
 
 /// What every result line holds.
 const MARK: &str = "COMMS-RES";
+
+/// Why a row with too few cells is dropped.
+const CUT_SHORT: &str = "row is cut short";
 
 /// How far the printed bandwidth may be from size over time: it is cut to three decimals.
 const TOLERANCE: f64 = 0.02;
@@ -130,7 +134,7 @@ impl Line {
         let label = words.next().unwrap_or_default().trim_start_matches('-');
         let (collective, dtype) = label.rsplit_once('-').ok_or("label names no dtype")?;
         let cells: Vec<&str> = words.collect();
-        let cell = |index: usize| cells.get(index).copied().ok_or("row is cut short");
+        let cell = |index: usize| cells.get(index).copied().ok_or(CUT_SHORT);
         let whole = |text: &str| text.parse::<u64>().map_err(|_| "size is not a whole number");
         let per_rank = columns.per_rank.map(|index| cell(index).and_then(whole)).transpose()?;
         let algorithm = columns.algorithm.map(cell).transpose()?;
@@ -191,6 +195,7 @@ pub(crate) fn read(
     let mut imported = Imported::default();
     let mut columns = None;
     let mut ranks = options.ranks;
+    let last = text.trim_end().lines().count();
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         if let Some(found) = Columns::parse(line) {
@@ -202,6 +207,9 @@ pub(crate) fn read(
         }
         let columns = columns.ok_or_else(|| refused(Some(number), ParamError::NoHeader))?;
         match Line::parse(line, &columns) {
+            Err(reason) if number == last && (reason == CUT_SHORT || !text.ends_with('\n')) => {
+                imported.summary.drop_line(ENDS_INSIDE_ROW, number);
+            }
             Err(reason) => imported.summary.drop_line(reason, number),
             Ok(line) => {
                 let of = world_size(&line, &mut ranks).map_err(|e| refused(Some(number), e))?;
@@ -326,6 +334,8 @@ mod tests {
         let imported = import(rows).unwrap();
         assert_eq!((imported.summary.kept, imported.summary.dropped_rows()), (1, 4));
         assert_eq!(imported.summary.dropped[0].lines, [4]);
+        let last = imported.summary.dropped.last().unwrap();
+        assert_eq!((last.reason.as_str(), &last.lines[..]), (ENDS_INSIDE_ROW, &[7][..]));
     }
 
     #[test]

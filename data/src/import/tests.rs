@@ -71,3 +71,13 @@ fn files_over_the_limit_and_archives_are_refused_with_a_remedy() {
     let zip = import_bytes(b"PK\x03\x04", Path::new("a.csv"), &options).unwrap_err();
     assert_eq!(zip.hint().as_deref(), Some("unpack it and import the files it holds"));
 }
+
+#[test]
+fn a_log_has_no_columns_to_choose_rows_by() {
+    let conditions = vec!["size=8".parse().unwrap()];
+    let options = ImportOptions { conditions, ..ImportOptions::default() };
+    for log in [NCCL_TESTS, JSON, PARAM] {
+        let error = import_bytes(log.as_bytes(), Path::new("log"), &options).unwrap_err();
+        assert!(error.to_string().contains("--where chooses rows"), "{error}");
+    }
+}

@@ -118,6 +118,13 @@ impl AttentionPoint {
             ("query_len", self.query_len),
             ("kv_len", self.kv_len),
         ])?;
+        if !self.heads.is_multiple_of(self.kv_heads) {
+            let (heads, kv_heads) = (self.heads, self.kv_heads);
+            return Err(PointError::Inconsistent(format!(
+                "`heads` {heads} is not a multiple of `kv_heads` {kv_heads}: each key and value \
+                 head serves equally many query heads"
+            )));
+        }
         if self.kv_len < self.query_len {
             let (query_len, kv_len) = (self.query_len, self.kv_len);
             return Err(PointError::Inconsistent(format!(
@@ -151,6 +158,22 @@ mod tests {
             query_len,
             kv_len,
             window,
+        }
+    }
+
+    #[test]
+    fn key_heads_must_divide_the_query_heads() {
+        let checked = |heads, kv_heads| {
+            let point = AttentionPoint { heads, kv_heads, ..prompt(4, 4, 0) };
+            point.check().map_err(|error| error.to_string())
+        };
+        for (heads, kv_heads) in [(1, 1), (32, 8), (71, 1), (32, 32)] {
+            assert_eq!(checked(heads, kv_heads), Ok(()), "{heads} {kv_heads}");
+        }
+        for (heads, kv_heads) in [(32, 5), (8, 32), (71, 2)] {
+            let error = checked(heads, kv_heads).unwrap_err();
+            let named = format!("`heads` {heads} is not a multiple of `kv_heads` {kv_heads}");
+            assert!(error.starts_with(&named), "{error}");
         }
     }
 

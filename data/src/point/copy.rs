@@ -48,11 +48,25 @@ impl fmt::Display for CopyDirection {
     }
 }
 
+/// Our names in any case, and the spellings of CUDA and its tools (`HtoD`, `host_to_device`,
+/// `Device-to-Host`, `cudaMemcpyHostToDevice`, `[CUDA memcpy DtoD]`).
 impl FromStr for CopyDirection {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
-        CopyDirection::ALL.into_iter().find(|direction| direction.name() == text).ok_or_else(|| {
+        // Our own names first: this runs once per row of a batch and must not allocate.
+        if let Some(exact) = CopyDirection::ALL.into_iter().find(|known| known.name() == text) {
+            return Ok(exact);
+        }
+        let plain: String =
+            text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+        let plain = plain.trim_start_matches("cuda").trim_start_matches("memcpy");
+        let short = plain
+            .replace("host", "h")
+            .replace("device", "d")
+            .replace("peer", "p")
+            .replace("to", "2");
+        CopyDirection::ALL.into_iter().find(|known| known.name() == short).ok_or_else(|| {
             nearest::unknown("copy direction", text, CopyDirection::ALL.map(CopyDirection::name))
         })
     }
@@ -95,5 +109,32 @@ impl CopyPoint {
     pub(super) fn check(&self) -> Result<(), PointError> {
         at_least_one(&[("bytes", self.bytes)])?;
         fits("bytes", &[self.bytes, 2])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_are_known_by_every_usual_spelling() {
+        for (spellings, direction) in [
+            (
+                "h2d H2D HtoD host_to_device Host-To-Device HostToDevice cudaMemcpyHostToDevice",
+                CopyDirection::HostToDevice,
+            ),
+            ("d2h D2H DtoH device-to-host DEVICE_TO_HOST dtoh", CopyDirection::DeviceToHost),
+            ("d2d D2D DtoD device2device memcpy_DtoD", CopyDirection::DeviceToDevice),
+            ("h2h H2H HtoH host_to_host", CopyDirection::HostToHost),
+            ("p2p P2P PtoP peer_to_peer Peer-to-Peer", CopyDirection::PeerToPeer),
+        ] {
+            for spelling in spellings.split(' ') {
+                assert_eq!(spelling.parse(), Ok(direction), "{spelling}");
+            }
+        }
+        assert_eq!("[CUDA memcpy HtoD]".parse(), Ok(CopyDirection::HostToDevice));
+        for other in ["", "up", "h2", "hd", "host", "h2d2h", "copy"] {
+            assert!(other.parse::<CopyDirection>().is_err(), "{other}");
+        }
     }
 }

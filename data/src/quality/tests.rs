@@ -81,6 +81,32 @@ fn a_published_peak_bounds_even_a_lonely_point() {
 }
 
 #[test]
+fn what_a_cache_can_hold_is_not_judged_against_the_memory() {
+    // 2 KiB at 205 GB/s, then 4 MiB and more at 20 to 28 GB/s, as a processor copies.
+    let rows = "h2h,1024,0.01\nh2h,2097152,200\nh2h,4194304,300\nh2h,67108864,6700\n";
+    let text = format!("direction,bytes,time_us\n{rows}");
+    assert_eq!(flagged(&text), [""; 0]);
+    // Noise of the second smallest point, which the first-level cache serves.
+    let late = text.replace("h2h,1024,", "h2h,512,0.08\nh2h,1024,");
+    assert_eq!(flagged(&late), ["non_monotonic: copy h2h/pageable bytes=1024"]);
+    let hardware = Hardware { cache_bytes: Some(1 << 20), ..Hardware::default() };
+    assert_eq!(flagged_on(&text, hardware.clone()), [""; 0]);
+
+    // Hot operands larger than the stated cache may lie in another level of it.
+    let hardware = Hardware { memory_gb_s: Some(20.0), ..hardware };
+    let with_cache = |cache: &str| {
+        let text = format!("direction,bytes,time_us,cache\nh2h,8388608,400,{cache}\n");
+        flagged_on(&text, hardware.clone())
+    };
+    assert_eq!(with_cache("hot"), [""; 0]);
+    assert_eq!(with_cache("cold").len(), 1);
+    // Cold operands come from the memory, however few they are.
+    let cold = text.replace("time_us", "time_us,cache").replace("\nh2h", ",cold\nh2h");
+    let cold = cold.replacen(",cold", "", 1).replace("6700\n", "6700,cold\n");
+    assert_eq!(flagged(&cold), ["below_speed_of_light: copy h2h/pageable bytes=1024"]);
+}
+
+#[test]
 fn an_impossible_point_is_found_at_the_start_of_a_line_and_in_other_families() {
     let start = "m,n,k,time_us\n64,1024,1024,0.01\n128,1024,1024,20\n256,1024,1024,40\n";
     assert_eq!(flagged(start), ["below_speed_of_light: gemm f32 batch=1 m=64 n=1024 k=1024"]);

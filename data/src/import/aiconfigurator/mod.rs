@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
+use super::selection::Selection;
 use super::{ImportError, ImportOptions, ImportSummary, Imported};
 use crate::conditions::Conditions;
 use crate::measurement::{Failure, Flags, Measurement, Outcome, Record};
@@ -144,6 +145,7 @@ struct Reader<'a> {
     options: &'a ImportOptions,
     imported: Imported,
     versions: BTreeMap<String, BTreeSet<String>>,
+    selection: Selection,
 }
 
 impl<'a> Reader<'a> {
@@ -158,13 +160,17 @@ impl<'a> Reader<'a> {
                         generation_attention_perf";
             return Err(ImportError::refused(path, None, reason, hint));
         };
+        let selection = Selection::of(&options.conditions, &names, path, None)?;
         let (imported, versions) = (Imported::default(), BTreeMap::new());
-        Ok(Reader { kind, names: names.into(), path, options, imported, versions })
+        Ok(Reader { kind, names: names.into(), path, options, imported, versions, selection })
     }
 
     fn row(&mut self, number: usize, cells: &[Cell<'_>]) -> Result<(), ImportError> {
         let names = Rc::clone(&self.names);
         let row = Row::new(&names, cells);
+        if !self.selection.is_empty() && !self.selection.keeps(|column| row.shown(column)) {
+            return Ok(());
+        }
         self.facts(number, &row)?;
         let point = match self.kind {
             Kind::Gemm => gemm::point(&row),
@@ -223,9 +229,11 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Result<Imported, ImportError> {
         if self.imported.records.is_empty() {
+            self.selection.refuse_nothing_left(self.path)?;
             return Err(ImportError::refused(self.path, None, "no usable rows", ""));
         }
         let summary: &mut ImportSummary = &mut self.imported.summary;
+        self.selection.notes().for_each(|note| summary.note(note));
         for (software, versions) in self.versions {
             let all: Vec<String> = versions.into_iter().collect();
             if all.len() > 1 {

@@ -1,5 +1,7 @@
 //! One row by column name, whichever form the file has.
 
+use std::borrow::Cow;
+
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Cell<'a> {
@@ -31,6 +33,16 @@ impl<'a> Row<'a> {
     fn cell(&self, name: &str) -> Cell<'a> {
         let at = self.names.iter().position(|column| column == name);
         at.and_then(|at| self.cells.get(at)).copied().unwrap_or(Cell::Missing)
+    }
+
+    /// The cell of a column as text writes it.
+    pub fn shown(&self, column: usize) -> Cow<'a, str> {
+        match self.cells.get(column).copied().unwrap_or(Cell::Missing) {
+            Cell::Missing => Cow::Borrowed(""),
+            Cell::Text(text) => Cow::Borrowed(text),
+            Cell::Whole(value) => Cow::Owned(value.to_string()),
+            Cell::Real(value) => Cow::Owned(value.to_string()),
+        }
     }
 
     /// A cell of text that is not blank.

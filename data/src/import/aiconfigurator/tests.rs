@@ -52,6 +52,21 @@ fn the_oldest_header_names_only_the_shape() {
 }
 
 #[test]
+fn rows_are_chosen_by_what_stands_in_their_columns() {
+    let text = "gemm_dtype,m,n,k,layout,latency\nfp8,8,16,32,NN,0.5\nfp8,8,16,32,TN,0.7\n";
+    let with = |condition: &str| {
+        let conditions = vec![condition.parse().unwrap()];
+        import_as(text, "table.txt", &ImportOptions { conditions, ..Default::default() })
+    };
+    let imported = with("layout=tn").unwrap();
+    assert_eq!(imported.records.len(), 1);
+    assert_eq!(imported.records[0].time().map(Nanos::get), Some(700_000));
+    assert_eq!(imported.summary.notes, ["1 row left out by --where layout=tn"]);
+    let error = with("layout=TT").unwrap_err().to_string();
+    assert!(error.contains("no row is left by --where layout=TT"), "{error}");
+}
+
+#[test]
 fn message_sizes_are_elements() {
     let text = "nccl_dtype,num_gpus,message_size,kernel_source,op_name,latency\n\
                 half,2,256,NCCL,all_gather,0.00898\n\

@@ -9,6 +9,7 @@ mod bandwidth;
 mod facts;
 mod header;
 mod json;
+mod pasted;
 mod records;
 mod resolve;
 mod row;
@@ -24,6 +25,7 @@ use crate::import::{ImportError, ImportOptions, ImportSummary, Imported, Machine
 use crate::measurement::Record;
 use crate::point::{Collective, CollectivePoint, Point};
 use facts::Program;
+use pasted::RunsSeen;
 
 /// The `kernel` of records measured with one buffer for sending and receiving.
 pub const IN_PLACE: &str = "in_place";
@@ -196,7 +198,8 @@ pub(crate) fn read(
     };
     let scanned = scanned.map_err(refused)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let mut records = Vec::new();
+    let mut records: Vec<Record> = Vec::new();
+    let mut runs_seen = RunsSeen::default();
     let runs: Vec<_> = scanned.runs.iter().filter(|run| !run.rows.is_empty()).collect();
     for run in &runs {
         let stated = match &run.program {
@@ -208,6 +211,14 @@ pub(crate) fn read(
             None => options.collective.or_else(|| facts::file_collective(stem)),
         };
         let found = records::records(run, stated, options, &mut summary).map_err(refused)?;
+        if runs_seen.repeat(&found) {
+            let (rows, line) = (found.len(), run.line);
+            summary.note(format!(
+                "the run from line {line} on repeats an earlier one exactly: its {rows} records \
+                 are folded"
+            ));
+            continue;
+        }
         records.extend(found);
     }
     if records.is_empty() {

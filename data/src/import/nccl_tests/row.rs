@@ -94,6 +94,29 @@ impl<'a> Key<'a> {
     }
 }
 
+/// Whether `line` could be the beginning of a row that was cut before its type ended: a size,
+/// perhaps a count and the letters of a type, behind nothing but a launcher's prefix.
+pub(super) fn may_begin(line: &str) -> bool {
+    let is_prefix = |word: &Token<'_>| {
+        word.text.ends_with([':', '>', ']', '|', '#']) || word.text.contains([':', '-', '/'])
+    };
+    let words = tokens(line);
+    let from =
+        words.iter().position(|word| !is_prefix(word) && trailing_number(word.text).is_some());
+    let glued = || words.iter().rposition(|word| trailing_number(word.text).is_some());
+    let Some(from) = from.or_else(glued) else { return false };
+    if !words[..from].iter().all(is_prefix) {
+        return false;
+    }
+    match &words[from + 1..] {
+        [] => true,
+        [count, rest @ ..] => {
+            let is_type = |word: &Token<'_>| word.text.bytes().all(|b| b.is_ascii_alphanumeric());
+            count.text.parse::<u64>().is_ok() && rest.len() <= 1 && rest.iter().all(is_type)
+        }
+    }
+}
+
 /// The digits `text` ends with, alone or glued to a launcher's prefix (`[STAT]:12264`).
 fn trailing_number(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -325,6 +348,16 @@ mod tests {
         assert_eq!(read(digits), Err(TornRow::SizeAndCount));
         let glued = "8 2 float sum -1 9.0 0.0 0.0 0 9.1 0.0 0.0 0x 1 2";
         assert_eq!(read(glued), Err(TornRow::Foreign));
+    }
+
+    #[test]
+    fn the_beginning_of_a_row_is_no_message() {
+        for cut in ["  5242", "524288  131072", "524288 131072 flo", "0: 524288 13", "[STAT]:524"] {
+            assert!(may_begin(cut), "{cut}");
+        }
+        for message in ["", "node-a:42:43 [1] NCCL INFO nRanks 08", "warning 3", "524288 x", "0:"] {
+            assert!(!may_begin(message), "{message}");
+        }
     }
 
     #[test]

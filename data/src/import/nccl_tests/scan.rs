@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{self, Preamble, Program};
 use super::header::{self, Header, TimeUnit};
-use super::row::{Key, Row};
+use super::row::{self, Key, Row, TornRow};
 use super::tokens::without_escapes;
 use super::{NcclTestsError, Refusal};
-use crate::import::{ImportSummary, MachineFacts};
+use crate::import::{ENDS_INSIDE_ROW, ImportSummary, MachineFacts};
 
 /// One run of a test program.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,10 @@ pub(super) struct Scanned {
 /// Reads all lines of `text`.
 pub(super) fn scan(text: &str, summary: &mut ImportSummary) -> Result<Scanned, Refusal> {
     let mut scanner = Scanner::new(summary);
+    scanner.is_unended = !text.ends_with('\n');
+    let last = text.trim_end().lines().count();
     for (index, line) in text.lines().enumerate() {
+        scanner.is_last = index + 1 == last;
         scanner.line(index + 1, &without_escapes(line))?;
     }
     scanner.finish_run();
@@ -75,6 +78,10 @@ struct Scanner<'a> {
     announced: Option<Program>,
     /// The first row that no header precedes.
     headless: Option<usize>,
+    /// Whether this is the last line with anything in it.
+    is_last: bool,
+    /// Whether the last line has no line end.
+    is_unended: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -88,6 +95,8 @@ impl<'a> Scanner<'a> {
             largest: BTreeMap::new(),
             announced: None,
             headless: None,
+            is_last: false,
+            is_unended: false,
         }
     }
 
@@ -201,7 +210,9 @@ impl<'a> Scanner<'a> {
         let row = match Row::parse(text, line, key, header) {
             Ok(row) => row,
             Err(torn) => {
-                self.summary.drop_line(torn.reason(), line);
+                let is_cut = self.is_last && (torn == TornRow::TooShort || self.is_unended);
+                let reason = if is_cut { ENDS_INSIDE_ROW } else { torn.reason() };
+                self.summary.drop_line(reason, line);
                 return Ok(());
             }
         };
@@ -252,7 +263,9 @@ impl<'a> Scanner<'a> {
         let in_table = run.header.is_some() && !run.closed;
         let blank = text.trim_start().starts_with('#') || text.trim().is_empty();
         if in_table && !blank && facts::failure(text).is_none() {
-            self.summary.drop_line("message between the rows", line);
+            let ends_here = self.is_last && row::may_begin(text);
+            let reason = if ends_here { ENDS_INSIDE_ROW } else { "message between the rows" };
+            self.summary.drop_line(reason, line);
         }
     }
 }

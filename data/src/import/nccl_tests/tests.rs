@@ -157,6 +157,51 @@ fn runs_after_each_other_are_read_one_by_one() {
 }
 
 #[test]
+fn a_run_that_was_pasted_twice_is_one_run() {
+    let close = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 9.0\n#\n";
+    let log = |rows: &str| preamble(4) + HEADER + rows + close;
+    let once = import(&log(&sums(1.5))).unwrap();
+    let cut: String = sums(1.5).lines().take(2).map(|line| format!("{line}\n")).collect();
+    for (again, folded) in [(sums(1.5), 6), (cut, 4)] {
+        let twice = import(&(log(&sums(1.5)) + &log(&again))).unwrap();
+        assert_eq!(twice.records, once.records);
+        let told = format!("repeats an earlier one exactly: its {folded} records are folded");
+        let notes = &twice.summary.notes;
+        assert!(notes.iter().any(|note| note.contains(&told)), "{notes:?}");
+        assert!(notes.iter().any(|note| note.contains("the run from line 17 on")), "{notes:?}");
+    }
+    // Another run of the same points is a repeat, though some of its times are the same.
+    let other = sums(1.5).replace("44.00", "44.10");
+    assert_eq!(import(&(log(&sums(1.5)) + &log(&other))).unwrap().records.len(), 12);
+}
+
+#[test]
+fn a_file_that_ends_inside_a_row_says_so() {
+    let whole = preamble(8) + HEADER + &sums(1.75);
+    let last = whole.trim_end().rfind('\n').unwrap() + 1;
+    let number = whole.lines().count();
+    let text = &whole[last..];
+    let ends = [
+        text.find("16777216").unwrap() + 5,
+        text.find("4194304").unwrap() + 7,
+        text.find("float").unwrap() + 3,
+        text.find("sum").unwrap() + 3,
+        text.len() - 20,
+    ];
+    for end in ends {
+        for line_end in ["", "\n", "\n\n"] {
+            let log = format!("{}{line_end}", &whole[..last + end]);
+            let imported = import(&log).unwrap();
+            assert_eq!(out_of_place(&imported), 2, "{end}");
+            let dropped = &imported.summary.dropped;
+            assert_eq!(dropped.len(), 1, "{dropped:?}");
+            assert_eq!(dropped[0].reason, "the file ends inside this row", "{end}");
+            assert_eq!(dropped[0].lines, [number]);
+        }
+    }
+}
+
+#[test]
 fn exponents_missing_checks_and_empty_calls_are_understood() {
     let rows = "\
           8             2     float     sum      -1    11.40    0.00    0.00       0    11.20    0.00    0.00       0

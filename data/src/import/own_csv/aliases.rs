@@ -35,8 +35,11 @@ const MEMORY: [Aliases; 7] = [
     ("bytes_written", &["bytes_written"]),
 ];
 
+const COPY_DIRECTION: [&str; 6] =
+    ["direction", "copy_direction", "kind", "copy_kind", "memcpy_kind", "transfer"];
+
 const COPY: [Aliases; 3] =
-    [("direction", &["direction", "kind"]), ("pinned", &["pinned", "page_locked"]), BYTES];
+    [("direction", &COPY_DIRECTION), ("pinned", &["pinned", "page_locked"]), BYTES];
 
 const COLLECTIVE: [Aliases; 6] = [
     ("collective", &["collective", "coll", "op", "op_name", "operation", "name"]),
@@ -60,8 +63,14 @@ const ATTENTION: [Aliases; 10] = [
     ("window", &["window", "window_size"]),
 ];
 
+/// Columns that name the op itself.
+pub(super) const OP: [&str; 4] = ["op", "op_name", "operation", "name"];
+
 /// The op of a custom table, and its dtype, which becomes part of the op's name.
-const CUSTOM: [Aliases; 2] = [("op", &["op", "op_name", "operation", "name", "benchmark"]), DTYPE];
+const CUSTOM: [Aliases; 2] = [
+    ("op", &["op", "op_name", "operation", "name", "benchmark", "op_type", "operator", "function"]),
+    DTYPE,
+];
 
 /// The fields of `family` and their names.
 pub(super) fn of(family: Family) -> &'static [Aliases] {

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::fields::{FieldError, RECORD_COLUMNS};
-use crate::import::own_csv::names::word;
+use crate::import::own_csv::names::{self, word};
 use crate::import::own_csv::roles::Columns;
 use crate::import::{ImportError, ImportOptions};
 use crate::point::{CustomPoint, MAX_PARAMETERS, Point};
 use crate::table::{Row, Table};
 
 /// Whole numbers that count or name measurements rather than describe a point.
-const NOT_PARAMETERS: [&str; 20] = [
+pub(super) const NOT_PARAMETERS: [&str; 20] = [
     "seed",
     "run",
     "run_id",
@@ -36,7 +36,7 @@ const NOT_PARAMETERS: [&str; 20] = [
 ];
 
 /// Words more varied than this are measurements or identifiers, not variants.
-const MOST_WORDS: usize = 64;
+pub(super) const MOST_WORDS: usize = 64;
 
 /// Where the name and the parameters of a custom point come from.
 #[derive(Debug)]
@@ -91,6 +91,14 @@ impl Source {
         parameters.sort_by_key(|parameter| parameter.values);
         let mut words = text_columns(table, columns);
         words.extend(field("dtype"));
+        let mut op_column = field("op");
+        if options.op.is_some()
+            && let Some(column) = op_column.take()
+            && values_if(table, column, |_| true, usize::MAX).is_some_and(|values| values > 1)
+        {
+            // One name for all of them; what told them apart still does.
+            words.insert(0, column);
+        }
         for column in words.iter().copied().chain(parameters.iter().map(|p| p.column)) {
             columns.mark_taken(column);
         }
@@ -98,7 +106,7 @@ impl Source {
         let op = options.op.as_deref().unwrap_or(&stem);
         Ok(Source {
             op: word(op),
-            op_column: field("op").filter(|_| options.op.is_none()),
+            op_column,
             words,
             parameters: parameters.into_iter().map(|p| (p.name, p.column)).collect(),
         })
@@ -116,7 +124,8 @@ impl Source {
     pub fn point(&self, row: &Row<'_>) -> Result<Point, FieldError> {
         let mut op = self.op.clone();
         if let Some(column) = self.op_column {
-            op = word(&row.cells[column]);
+            let stated = word(&row.cells[column]);
+            op = if stated.is_empty() { op } else { stated };
         }
         for column in &self.words {
             let part = word(&row.cells[*column]);
@@ -183,10 +192,16 @@ fn text_columns(table: &Table<'_>, columns: &Columns) -> Vec<usize> {
         .collect()
 }
 
+/// `setup_time_ms` is measured, whether its values are whole or not.
+fn is_other_duration(name: &str) -> bool {
+    names::time_unit(name).is_some_and(|(stem, _)| names::is_duration(stem))
+}
+
 fn candidates(columns: &Columns) -> impl Iterator<Item = (usize, String)> {
     columns
         .free()
         .filter(|(_, name)| !RECORD_COLUMNS.contains(name) && !NOT_PARAMETERS.contains(name))
+        .filter(|(_, name)| !is_other_duration(name))
         .map(|(column, name)| (column, name.to_owned()))
 }
 

@@ -8,6 +8,7 @@ use crate::fields::{RECORD_COLUMNS, SPREAD_COLUMNS};
 use crate::import::own_csv::aliases;
 use crate::import::own_csv::custom;
 use crate::import::own_csv::names;
+use crate::import::own_csv::rate_names;
 use crate::import::own_csv::roles::{Columns, Roles};
 use crate::import::{ImportError, ImportOptions, ImportSummary};
 use crate::point::{Collective, CopyDirection, MemoryOp};
@@ -37,6 +38,10 @@ pub(super) struct Layout {
     pub stated: Vec<(&'static str, String)>,
     /// Whether all spread columns are there, under our names.
     pub has_spread: bool,
+    /// Columns that nothing is read from.
+    pub unused: Vec<usize>,
+    /// A column that states the size of what was moved, and the readings of its unit.
+    pub size: Option<(usize, &'static [f64])>,
     /// For custom points, where their name and parameters come from.
     pub custom: Option<custom::Source>,
 }
@@ -58,7 +63,7 @@ impl Layout {
             let name = &table.header()[roles.time.index];
             summary.note(format!("`{name}` states no unit; taken as µs, as rccl-tests writes it"));
         }
-        let search = Search { table, path, options, columns: &columns };
+        let search = Search { table, path, options, columns: &columns, kernel: roles.kernel };
         let family = search.family(summary)?;
         let mut fields = Vec::new();
         for (field, names) in aliases::of(family) {
@@ -66,19 +71,29 @@ impl Layout {
                 fields.push((*field, index));
             }
         }
+        match family {
+            Family::Copy => fields.extend(direction_in_op(table, &mut columns, &fields)),
+            Family::Custom => fields.extend(kernel_as_op(table, &mut roles, &fields, options)),
+            _ => {}
+        }
         if family != Family::Custom {
             keep_op_as_kernel(table, &mut columns, family, &mut roles, summary);
         }
         let has_spread = SPREAD_COLUMNS.iter().all(|name| table.column(name).is_some());
+        let size = table.header().iter().enumerate().find_map(|(index, name)| {
+            Some((index, rate_names::size_units(&names::normalise(name))?))
+        });
+        let (stated, unused) = (Vec::new(), Vec::new());
         let mut layout =
-            Layout { family, roles, fields, stated: Vec::new(), has_spread, custom: None };
+            Layout { family, roles, fields, stated, has_spread, unused, size, custom: None };
         if family == Family::Custom {
             let source = custom::Source::find(table, path, options, &mut columns, &layout.fields)?;
             layout.custom = Some(source);
         } else {
             layout.fill_in(path, options, summary);
         }
-        note_unused(table, &columns, summary);
+        layout.unused = left_over(&columns);
+        note_unused(table, &layout.unused, summary);
         Ok(layout)
     }
 
@@ -155,7 +170,7 @@ fn keep_op_as_kernel(
     roles: &mut Roles,
     summary: &mut ImportSummary,
 ) {
-    let Some(op) = columns.take(&["op", "op_name", "operation", "name"]) else { return };
+    let Some(op) = columns.take(&aliases::OP) else { return };
     let says_nothing_new = |cell: &str| cell.is_empty() || cell.eq_ignore_ascii_case(family.name());
     if roles.kernel.is_none() && !table.rows().flatten().all(|row| says_nothing_new(&row.cells[op]))
     {
@@ -164,19 +179,57 @@ fn keep_op_as_kernel(
     }
 }
 
+/// The direction of a copy table whose op column states it.
+fn direction_in_op(
+    table: &Table<'_>,
+    columns: &mut Columns,
+    fields: &[(&'static str, usize)],
+) -> Option<(&'static str, usize)> {
+    let column = columns.find(&aliases::OP)?;
+    let is_direction = |cell: &str| cell.parse::<CopyDirection>().is_ok();
+    let mut rows = table.rows().flatten().peekable();
+    let states_it = fields.iter().all(|(field, _)| *field != "direction")
+        && rows.peek().is_some()
+        && rows.all(|row| is_direction(&row.cells[column]));
+    states_it.then(|| {
+        columns.mark_taken(column);
+        ("direction", column)
+    })
+}
+
+/// The op of a custom table that is named by its kernel alone. It is the condition of the
+/// points no longer.
+fn kernel_as_op(
+    table: &Table<'_>,
+    roles: &mut Roles,
+    fields: &[(&'static str, usize)],
+    options: &ImportOptions,
+) -> Option<(&'static str, usize)> {
+    let names_op = |column: &usize| {
+        matches!(names::normalise(&table.header()[*column]).as_str(), "kernel" | "kernel_name")
+    };
+    if options.op.is_some() || fields.iter().any(|(field, _)| *field == "op") {
+        return None;
+    }
+    let column = roles.kernel.filter(names_op)?;
+    roles.kernel = None;
+    Some(("op", column))
+}
+
 /// The columns that are left after everything was found.
-fn note_unused(table: &Table<'_>, columns: &Columns, summary: &mut ImportSummary) {
-    let unused: Vec<&str> = columns
-        .free()
-        .filter(|(_, name)| !RECORD_COLUMNS.contains(name))
-        .map(|(index, _)| table.header()[index].as_ref())
-        .collect();
-    let more = match unused.len().checked_sub(LISTED_COLUMNS) {
+fn left_over(columns: &Columns) -> Vec<usize> {
+    let left = columns.free().filter(|(_, name)| !RECORD_COLUMNS.contains(name));
+    left.map(|(index, _)| index).collect()
+}
+
+fn note_unused(table: &Table<'_>, unused: &[usize], summary: &mut ImportSummary) {
+    let names: Vec<&str> = unused.iter().map(|index| table.header()[*index].as_ref()).collect();
+    let more = match names.len().checked_sub(LISTED_COLUMNS) {
         Some(more) if more > 0 => format!(" and {more} more"),
         _ => String::new(),
     };
-    if !unused.is_empty() {
-        let listed = unused[..unused.len().min(LISTED_COLUMNS)].join(", ");
+    if !names.is_empty() {
+        let listed = names[..names.len().min(LISTED_COLUMNS)].join(", ");
         summary.note(format!("columns not used: {listed}{more}"));
     }
 }
@@ -194,6 +247,8 @@ struct Search<'a> {
     path: &'a Path,
     options: &'a ImportOptions,
     columns: &'a Columns,
+    /// The column of kernels.
+    kernel: Option<usize>,
 }
 
 impl Search<'_> {
@@ -274,6 +329,7 @@ impl Search<'_> {
             }
             Family::Copy => {
                 self.first_parses::<CopyDirection>(family, "direction")
+                    && (self.has_column(family, "direction") || self.is_called_copy())
                     && custom::integer_columns(self.table, self.columns)
                         .iter()
                         .all(|integer| self.is_field(family, integer.column))
@@ -288,6 +344,20 @@ impl Search<'_> {
             (Some(column), Some(row)) => row.cells[column].parse::<T>().is_ok(),
             _ => true,
         }
+    }
+
+    /// Whether no column names the op or its kernel, or all names are those of copies.
+    fn is_called_copy(&self) -> bool {
+        let is_copy = |name: &str| {
+            name.is_empty()
+                || name.parse::<CopyDirection>().is_ok()
+                || ["copy", "cpy"].iter().any(|word| name.to_lowercase().contains(word))
+        };
+        let named = [self.columns.find(&aliases::OP), self.kernel];
+        named
+            .into_iter()
+            .flatten()
+            .all(|column| self.table.rows().flatten().all(|row| is_copy(&row.cells[column])))
     }
 
     /// Whether a column holds a field of `family`.

@@ -14,10 +14,13 @@ mod inputs;
 mod layout;
 mod names;
 mod outcome;
+mod rate_names;
 mod rates;
 mod roles;
+mod strays;
 #[cfg(test)]
 mod tests;
+mod times;
 
 use std::path::Path;
 
@@ -25,6 +28,7 @@ use crate::diagnostic::Diagnostic;
 use crate::family::Family;
 use crate::fields::{FieldError, microseconds, read_about, read_point};
 use crate::import::nccl_tests::IN_PLACE;
+use crate::import::selection::Selection;
 use crate::import::{ImportError, ImportOptions, ImportSummary, Imported, cascade, repeats};
 use crate::measurement::{Flag, Record};
 use crate::point::Point;
@@ -34,6 +38,7 @@ use custom::whole_number;
 use inputs::Inputs;
 use layout::Layout;
 use outcome::{Cells, Judged};
+use strays::Strays;
 
 /// Reads a benchmark table.
 ///
@@ -46,13 +51,20 @@ pub(crate) fn read(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let broken = |problem| ImportError::Table { path: path.to_owned(), problem };
-    let table = Table::open(text).map_err(broken)?;
+    let mut table = Table::open(text).map_err(broken)?;
     let mut summary = ImportSummary::default();
+    select(&mut table, path, options, &mut summary)?;
     let layout = Layout::find(&table, path, options, &mut summary)?;
     table.refuse_repeated(layout.columns()).map_err(broken)?;
     let inputs = Inputs::of(&table, path, &layout, options, &mut summary)?;
     let reader = Reader { table: &table, path, layout: &layout, inputs: &inputs };
-    let mut records = reader.records(&mut summary)?;
+    let mut strays = Strays::of(&table, &layout.unused);
+    let mut records = reader.records(&mut summary, &mut strays)?;
+    strays.refuse(path, &records)?;
+    for name in times::repeats(&layout.roles.witnesses, &table) {
+        let kept = &table.header()[layout.roles.time.index];
+        summary.note(format!("`{name}` repeats `{kept}`, which is kept"));
+    }
     if let Some(unfinished) = table.unfinished() {
         summary.drop_line("the last line has no line end: it was cut", unfinished.line);
     }
@@ -66,6 +78,26 @@ pub(crate) fn read(
     let records = repeats::fold_identical(records, &mut summary);
     summary.count(&records);
     Ok(Imported { records, summary, ..Imported::default() })
+}
+
+/// Leaves out the rows that the caller does not want, and says how many.
+fn select(
+    table: &mut Table<'_>,
+    path: &Path,
+    options: &ImportOptions,
+    summary: &mut ImportSummary,
+) -> Result<(), ImportError> {
+    let line = table.header_line();
+    let mut selection = Selection::of(&options.conditions, table.header(), path, Some(line))?;
+    if selection.is_empty() {
+        return Ok(());
+    }
+    table.retain(|row| selection.keeps(|column| row.cells[column].as_ref()));
+    if table.rows().flatten().next().is_none() {
+        selection.refuse_nothing_left(path)?;
+    }
+    selection.notes().for_each(|note| summary.note(note));
+    Ok(())
 }
 
 fn refuse_dropped(path: &Path, summary: &ImportSummary) -> Result<(), ImportError> {
@@ -109,13 +141,20 @@ enum Rejected {
     Table(ImportError),
 }
 
-impl Reader<'_> {
-    fn records(&self, summary: &mut ImportSummary) -> Result<Vec<Record>, ImportError> {
+impl<'a> Reader<'a> {
+    fn records(
+        &self,
+        summary: &mut ImportSummary,
+        strays: &mut Strays<'a>,
+    ) -> Result<Vec<Record>, ImportError> {
         let mut records = Vec::new();
         for row in self.table.rows() {
             match row {
-                Ok(row) => match self.record(&row) {
-                    Ok(record) => records.push(record),
+                Ok(row) => match self.record(&row, summary) {
+                    Ok(record) => {
+                        strays.see(&row);
+                        records.push(record);
+                    }
                     Err(Rejected::Row(reason)) => summary.drop_line(reason, row.line),
                     Err(Rejected::Table(error)) => return Err(error),
                 },
@@ -130,7 +169,7 @@ impl Reader<'_> {
         Ok(records)
     }
 
-    fn record(&self, row: &Row<'_>) -> Result<Record, Rejected> {
+    fn record(&self, row: &Row<'_>, summary: &mut ImportSummary) -> Result<Record, Rejected> {
         if let Some(reason) = self.inputs.leaves_out(row) {
             return Err(Rejected::Row(reason));
         }
@@ -138,7 +177,8 @@ impl Reader<'_> {
         let point = self.point(row).map_err(reject)?;
         let judged = outcome::judge(&self.cells(row)).map_err(reject)?;
         if let Judged::Time(time) = judged {
-            self.check_rates(row, &point, time)?;
+            self.check_durations(row)?;
+            self.check_rates(row, &point, time, summary)?;
         }
         self.about(row, point, &judged).map_err(reject)
     }
@@ -190,16 +230,46 @@ impl Reader<'_> {
         }
     }
 
-    fn check_rates(&self, row: &Row<'_>, point: &Point, time: Nanos) -> Result<(), Rejected> {
+    fn check_durations(&self, row: &Row<'_>) -> Result<(), Rejected> {
+        let roles = &self.layout.roles;
+        times::compare(self.table, row, &roles.time, &roles.witnesses).map_err(|(reason, hint)| {
+            Rejected::Table(ImportError::refused(self.path, row.line, reason, hint))
+        })
+    }
+
+    fn check_rates(
+        &self,
+        row: &Row<'_>,
+        point: &Point,
+        time: Nanos,
+        summary: &mut ImportSummary,
+    ) -> Result<(), Rejected> {
+        let sizes = self.sizes(row);
         for column in &self.layout.roles.rates {
             let name = &self.table.header()[column.index];
             let stated = &row.cells[column.index];
-            if let Some(found) = rates::check(name, column.rate, stated, point, time) {
+            let found = rates::check(name, column.rate, stated, point, &sizes, time);
+            let Some(found) = found else { continue };
+            if found.certain {
                 let refused = ImportError::refused(self.path, row.line, found.reason, found.hint);
                 return Err(Rejected::Table(refused));
             }
+            let already = format!("`{name}` does not follow from size and time");
+            if !summary.notes.iter().any(|note| note.starts_with(&already)) {
+                let (line, reason) = (row.line, found.reason);
+                summary.note(format!("{already}: {reason} (line {line})"));
+            }
         }
         Ok(())
+    }
+
+    /// The bytes a row states, in each reading of their unit.
+    fn sizes(&self, row: &Row<'_>) -> Vec<f64> {
+        let Some((column, units)) = self.layout.size else { return Vec::new() };
+        match row.cells[column].parse::<f64>() {
+            Ok(size) if size > 0.0 => units.iter().map(|unit| size * unit).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The record of a judged row. Spread, flags and the like are read where the table has

@@ -2,24 +2,7 @@
 
 use crate::table::shorten;
 
-/// A column name in lower case with single `_` in place of blanks, brackets and dashes:
-/// `Time (us)` and `time[us]` are `time_us`.
-pub(super) fn normalise(name: &str) -> String {
-    let mut plain = String::with_capacity(name.len());
-    for c in name.trim().chars() {
-        match c {
-            ')' | ']' | '}' => {}
-            ' ' | '-' | '(' | '[' | '{' | '_' | '.' | ':' => {
-                if !plain.is_empty() && !plain.ends_with('_') {
-                    plain.push('_');
-                }
-            }
-            'µ' | 'μ' => plain.push('u'),
-            c => plain.extend(c.to_lowercase()),
-        }
-    }
-    plain.trim_end_matches('_').to_owned()
-}
+pub(super) use crate::import::selection::normalise;
 
 /// Nanoseconds in the unit that a normalised name ends with, and the name before it.
 pub(super) fn time_unit(name: &str) -> Option<(&str, f64)> {
@@ -71,78 +54,34 @@ pub(super) fn statistic(stem: &str) -> Statistic {
     stem.split('_').map(of).max().unwrap_or(Statistic::Plain)
 }
 
-/// What a rate column counts per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Rate {
-    /// Bytes, in the given number of bytes; `bus` for nccl-tests' bus bandwidth.
-    Bytes {
-        /// Bytes in one unit.
-        unit: f64,
-        /// Bus bandwidth rather than algorithm bandwidth.
-        bus: bool,
-    },
-    /// Arithmetic, in the given number of operations.
-    Flops {
-        /// Operations in one unit.
-        unit: f64,
-    },
+/// The ends of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extreme {
+    Fastest,
+    Slowest,
 }
 
-/// The rate a column states, by the end of its name: `bw_MBps`, `GB/s`, `algbw (GiB/s)`,
-/// `tflops`. The name is taken as written, because `b` is a bit and `B` a byte.
-pub(super) fn rate(name: &str) -> Option<Rate> {
-    let trimmed = name.trim().trim_end_matches([')', ']']);
-    // nccl-tests and rccl-tests count these two in decimal GB/s and do not say so in CSV.
-    if let lower @ ("algbw" | "busbw") = trimmed.to_lowercase().as_str() {
-        return Some(Rate::Bytes { unit: 1e9, bus: lower == "busbw" });
-    }
-    let start = trimmed.rfind([' ', '_', '(', '[', '-']).map_or(0, |at| at + 1);
-    // `MB_s` and `tflop_s` carry the unit in their last two words.
-    let start = match &trimmed[start..] {
-        "s" if start > 0 => {
-            trimmed[..start - 1].rfind([' ', '_', '(', '[', '-']).map_or(0, |at| at + 1)
-        }
-        _ => start,
-    };
-    let unit = &trimmed[start..];
-    if let Some(unit) = flops_unit(&unit.to_lowercase()) {
-        return Some(Rate::Flops { unit });
-    }
-    let amount = ["/sec", "/s", "_s", "ps"].into_iter().find_map(|end| unit.strip_suffix(end))?;
-    let bus = trimmed.to_lowercase().contains("bus");
-    byte_unit(amount).map(|unit| Rate::Bytes { unit, bus })
-}
-
-fn flops_unit(unit: &str) -> Option<f64> {
-    match unit {
-        "flops" | "flop/s" | "flop_s" => Some(1.0),
-        "gflops" | "gflop/s" | "gflop_s" => Some(1e9),
-        "tflops" | "tflop/s" | "tflop_s" => Some(1e12),
-        "pflops" | "pflop/s" | "pflop_s" => Some(1e15),
+/// The extreme a normalised duration name states, if that is its only statistic.
+pub(super) fn extreme(stem: &str) -> Option<Extreme> {
+    let of = |word: &str| match word {
+        "min" | "best" => Some(Extreme::Fastest),
+        "max" | "worst" => Some(Extreme::Slowest),
         _ => None,
-    }
+    };
+    let mut statistics = stem.split('_').filter(|word| statistic(word) != Statistic::Plain);
+    let first = statistics.next()?;
+    if statistics.next().is_some() { None } else { of(first) }
 }
 
-/// Bytes in `MB` (decimal), `MiB` (binary) or `Mb` (bits).
-fn byte_unit(amount: &str) -> Option<f64> {
-    let (prefix, bytes) = match amount {
-        _ if amount.ends_with("bit") => (amount.strip_suffix("bit")?, 0.125),
-        _ if amount.ends_with('B') => (amount.strip_suffix('B')?, 1.0),
-        _ if amount.ends_with('b') => (amount.strip_suffix('b')?, 0.125),
-        _ => return None,
+/// What a normalised duration name measures, without its statistic: nothing more than the time
+/// of the point for `time`, `latency_avg` and `min`, the rest of the name for `gpu_time`.
+/// `elapsed` and `duration` stay: they may be those of the whole run.
+pub(super) fn quantity(stem: &str) -> String {
+    let says_more = |word: &&str| {
+        statistic(word) == Statistic::Plain
+            && !matches!(*word, "" | "time" | "latency" | "lat" | "t")
     };
-    let scale = match prefix {
-        "" => 1.0,
-        "k" | "K" => 1e3,
-        "m" | "M" => 1e6,
-        "g" | "G" => 1e9,
-        "t" | "T" => 1e12,
-        "Ki" | "ki" => 1024.0,
-        "Mi" | "mi" => 1024.0 * 1024.0,
-        "Gi" | "gi" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    Some(scale * bytes)
+    stem.split('_').filter(says_more).collect::<Vec<_>>().join("_")
 }
 
 /// A word for file names, variants and columns: letters, digits, `_` and `-`, at most forty.
@@ -185,19 +124,21 @@ mod tests {
     }
 
     #[test]
-    fn rates_tell_bits_bytes_and_binary_units_apart() {
-        let bytes = |unit| Some(Rate::Bytes { unit, bus: false });
-        assert_eq!(rate("bw_MBps"), bytes(1e6));
-        assert_eq!(rate("GB/s"), bytes(1e9));
-        assert_eq!(rate("bandwidth (GiB/s)"), bytes(1_073_741_824.0));
-        assert_eq!(rate("bw_MB_s"), bytes(1e6));
-        assert_eq!(rate("throughput_Gbps"), bytes(0.125e9));
-        assert_eq!(rate("busbw_GB/s"), Some(Rate::Bytes { unit: 1e9, bus: true }));
-        assert_eq!(rate("busBw"), Some(Rate::Bytes { unit: 1e9, bus: true }));
-        assert_eq!(rate("TFLOPS"), Some(Rate::Flops { unit: 1e12 }));
-        assert_eq!(rate("tflop_s"), Some(Rate::Flops { unit: 1e12 }));
-        for other in ["time_s", "steps", "maps", "s", "m", "", "batch"] {
-            assert_eq!(rate(other), None, "{other}");
+    fn durations_say_what_they_measure() {
+        for (stem, expected) in [
+            ("time", ""),
+            ("latency_avg", ""),
+            ("min", ""),
+            ("gpu_time", "gpu"),
+            ("cpu_time_min", "cpu"),
+            ("elapsed", "elapsed"),
+        ] {
+            assert_eq!(quantity(stem), expected, "{stem}");
+        }
+        assert_eq!(extreme("time_min"), Some(Extreme::Fastest));
+        assert_eq!(extreme("worst"), Some(Extreme::Slowest));
+        for other in ["time", "time_p99", "min_std", "median"] {
+            assert_eq!(extreme(other), None, "{other}");
         }
     }
 }

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use crate::family::Family;
 use crate::import::ImportError;
-use crate::import::own_csv::aliases;
-use crate::import::own_csv::names::{self, Rate, Statistic};
-use crate::point::Collective;
+use crate::import::own_csv::names;
+use crate::import::own_csv::rate_names::{self, Rate};
+use crate::import::own_csv::times::{self, TimeColumn, Witness};
 use crate::table::Table;
 
 /// The columns of a table by normalised name, and which of them are spoken for.
@@ -53,16 +52,6 @@ impl Columns {
     }
 }
 
-/// A column of durations.
-#[derive(Debug, Clone)]
-pub(super) struct TimeColumn {
-    pub index: usize,
-    /// Nanoseconds in its unit.
-    pub nanos: f64,
-    /// Whether the unit is assumed rather than stated.
-    pub assumed: bool,
-}
-
 /// A column that follows from the point and its time, and is checked against them.
 #[derive(Debug, Clone)]
 pub(super) struct RateColumn {
@@ -74,6 +63,8 @@ pub(super) struct RateColumn {
 #[derive(Debug, Clone)]
 pub(super) struct Roles {
     pub time: TimeColumn,
+    /// Other durations that the time must agree with.
+    pub witnesses: Vec<Witness>,
     pub rates: Vec<RateColumn>,
     pub samples: Option<usize>,
     pub skipped: Option<usize>,
@@ -105,17 +96,19 @@ impl Roles {
         table: &Table<'_>,
         path: &Path,
     ) -> Result<Roles, ImportError> {
-        let time = time_column(columns, table, path)?;
-        columns.taken[time.index] = true;
+        let time = times::time_column(columns, table, path)?;
+        columns.mark_taken(time.index);
+        let witnesses = times::witnesses(columns, table, &time);
         let mut rates = Vec::new();
         for (index, name) in table.header().iter().enumerate() {
-            if let Some(rate) = names::rate(name).filter(|_| !columns.taken[index]) {
+            if let Some(rate) = rate_names::rate(name).filter(|_| !columns.taken[index]) {
                 columns.taken[index] = true;
                 rates.push(RateColumn { index, rate });
             }
         }
         Ok(Roles {
             time,
+            witnesses,
             rates,
             samples: columns.take(&["samples", "num_samples", "sample_count", "nsamples"]),
             skipped: columns.take(&["skipped", "skip", "skip_reason"]),
@@ -134,87 +127,16 @@ impl Roles {
                 "data_init",
                 "contents",
             ]),
-            kernel: columns.take(&["kernel", "kernel_source", "backend", "algorithm", "algo"]),
+            kernel: columns.take(&[
+                "kernel",
+                "kernel_name",
+                "kernel_source",
+                "backend",
+                "algorithm",
+                "algo",
+            ]),
             in_place: columns.take(&["inplace", "in_place"]),
             wrong: columns.take(&["#wrong", "wrong"]),
         })
-    }
-}
-
-/// How well a duration represents a point: its statistic, then whether the host's clock took
-/// it, which includes the launch. The lowest wins.
-type Rank = (Statistic, bool);
-
-/// The one column that holds the time of a point: our own `time_us`, else the plainest
-/// duration with a unit.
-fn time_column(
-    columns: &Columns,
-    table: &Table<'_>,
-    path: &Path,
-) -> Result<TimeColumn, ImportError> {
-    let header = table.header();
-    let refuse = |reason: String, hint: String| {
-        Err(ImportError::refused(path, table.header_line(), reason, hint))
-    };
-    if let Some(index) = columns.find(&["time_us"]) {
-        return Ok(TimeColumn { index, nanos: 1e3, assumed: false });
-    }
-    let mut found: Vec<(Rank, usize, f64)> = Vec::new();
-    let mut without_unit = None;
-    for (index, name) in columns.free() {
-        match names::time_unit(name) {
-            Some((stem, nanos)) if names::is_duration(stem) => {
-                found.push(((names::statistic(stem), names::is_host(stem)), index, nanos));
-            }
-            // `us` or `ms` alone; a lone `s` could be anything.
-            Some(("", nanos)) if nanos < 1e9 => {
-                found.push(((Statistic::Plain, false), index, nanos));
-            }
-            _ if names::is_duration(name) && name != "t" => without_unit = Some(index),
-            _ => {}
-        }
-    }
-    found.retain(|((statistic, _), ..)| *statistic != Statistic::Other);
-    found.sort_by_key(|(rank, index, _)| (*rank, *index));
-    match (found.as_slice(), without_unit) {
-        ([first, second, ..], _) if first.0 == second.0 => {
-            let [a, b] = [&header[first.1], &header[second.1]];
-            refuse(
-                format!("`{a}` and `{b}` could both be the time"),
-                format!("remove one of them, or name the one to use `time_us`, say `{a}`"),
-            )
-        }
-        ([(_, index, nanos), ..], _) => {
-            Ok(TimeColumn { index: *index, nanos: *nanos, assumed: false })
-        }
-        ([], Some(index)) if is_collective_table(columns, table) => {
-            Ok(TimeColumn { index, nanos: 1e3, assumed: true })
-        }
-        ([], Some(index)) => {
-            let name = &header[index];
-            refuse(
-                format!("column `{name}` does not say its unit"),
-                format!("rename it to `{name}_us`, `{name}_ms`, `{name}_s` or `{name}_ns`"),
-            )
-        }
-        ([], None) => refuse(
-            "no column holds a time".to_owned(),
-            "name it with its unit: `time_us`, `latency_ms`, `gpu_time_s`".to_owned(),
-        ),
-    }
-}
-
-/// Whether a table has the columns of rccl-tests' CSV output, whose `time` is in microseconds.
-fn is_collective_table(columns: &Columns, table: &Table<'_>) -> bool {
-    let find = |field| {
-        let names = aliases::of(Family::Collective).iter().find(|(name, _)| *name == field)?;
-        columns.find(names.1)
-    };
-    let first = table.rows().flatten().next();
-    match (find("collective"), find("bytes"), first) {
-        (Some(column), Some(_), Some(row)) => row.cells[column].parse::<Collective>().is_ok(),
-        // No row can be read; the first one will say why.
-        (Some(_), Some(_), None) => true,
-        _ => false,
     }
 }

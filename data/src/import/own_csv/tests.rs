@@ -11,6 +11,8 @@ use crate::measurement::{Failure, Flag, Outcome, SkipReason};
 use crate::point::Point;
 use crate::units::Nanos;
 
+mod contradictions;
+
 fn import(text: &str) -> Result<Imported, ImportError> {
     import_with(text, &ImportOptions::default())
 }
@@ -58,6 +60,17 @@ fn columns_decide_the_family() {
         ("batch,time_us\n64,99.7\n", "custom table batch=64"),
         ("dtype,elements,gpu_time_s\nf32,65536,2e-5\n", "custom table/f32 elements=65536"),
         ("op,batch,heads,seq,time_us\nMy Op!,1,2,3,4.5\n", "custom my_op batch=1 heads=2 seq=3"),
+        ("kernel,batch,time_us\nfused_mlp,64,9\n", "custom fused_mlp batch=64"),
+        ("Kernel Name,batch,time_us\nfused_mlp,64,9\n", "custom fused_mlp batch=64"),
+        ("kernel,batch,time_us\n,64,9\n", "custom table batch=64"),
+        ("name,kernel,batch,time_us\nmlp,fused,64,9\n", "custom mlp batch=64"),
+        ("direction,bytes,time_us\nHtoD,4096,2\n", "copy h2d/pageable bytes=4096"),
+        ("kind,bytes,time_us\ndevice-to-host,4096,2\n", "copy d2h/pageable bytes=4096"),
+        ("op,bytes,time_us\nP2P,4096,2\n", "copy p2p/pageable bytes=4096"),
+        ("op,bytes,time_us\nsort,4096,2\n", "custom sort bytes=4096"),
+        ("kernel,bytes,time_us\nscan,4096,2\n", "custom scan bytes=4096"),
+        ("kernel,bytes,time_us\nmemcpy,4096,2\n", "copy d2d/pageable bytes=4096"),
+        ("op,bytes,time_us\ncopy,4096,2\n", "copy d2d/pageable bytes=4096"),
     ] {
         assert_eq!(first_point(text), point, "{text}");
     }
@@ -250,6 +263,10 @@ fn callers_fill_gaps_and_do_not_overrule() {
     let collective = point("name,size,time_us\nAllReduce,64,12\n");
     assert_eq!(collective.parameters()[0], 4);
     assert_eq!(point("batch,time_us\n1,2\n").variant().as_str(), "mine");
+    assert_eq!(point("kernel,batch,time_us\nk,1,2\n").variant().as_str(), "mine");
+    assert_eq!(point("op,batch,time_us\nscan,1,2\n").variant().as_str(), "mine");
+    let two = "op,batch,time_us\nscan,1,2\nsort,1,5\n";
+    assert_eq!(point(two).variant().as_str(), "mine/scan");
     let family = ImportOptions { family: Some(Family::Gemm), ..Default::default() };
     let missing = import_with("m,n,time_us\n1,1,2\n", &family).unwrap_err();
     assert!(missing.to_string().contains("needs a column `k`"), "{missing}");
