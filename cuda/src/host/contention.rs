@@ -90,7 +90,11 @@ mod tests {
         let done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..rivals {
-                scope.spawn(|| while !done.load(std::sync::atomic::Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             threads.on_each(|| {
                 let began = std::time::Instant::now();
