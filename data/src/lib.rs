@@ -46,7 +46,7 @@ pub use point::{
     CustomPoint, Direction, Distribution, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
     Optimizer, Point,
 };
-pub use units::{Bytes, Nanos};
+pub use units::{Bytes, Nanos, Shift};
 
 /// A fresh folder for the test called `name`.
 #[cfg(test)]

@@ -109,6 +109,41 @@ impl Add for Nanos {
     }
 }
 
+/// What one time exceeds another by, in integer nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shift(i64);
+
+impl Shift {
+    /// From one time to another.
+    pub fn between(from: Nanos, to: Nanos) -> Self {
+        let signed = |nanos: Nanos| i64::try_from(nanos.0).unwrap_or(i64::MAX);
+        Shift(signed(to).saturating_sub(signed(from)))
+    }
+
+    /// Nanoseconds, negative where time is saved.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// Microseconds, for files.
+    pub fn us(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// Its size, for people who are told the direction otherwise.
+    pub fn size(self) -> Nanos {
+        Nanos(self.0.unsigned_abs())
+    }
+}
+
+/// `+3.1 µs`, `-26.5 µs`
+impl fmt::Display for Shift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { '-' } else { '+' };
+        write!(f, "{sign}{}", self.size())
+    }
+}
+
 /// Four significant digits, and the unit a person would choose: `850 ns`, `168.1 µs`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -88,6 +88,8 @@ pub enum PredictError {
         value: u64,
         /// How it is outside.
         beyond: Beyond,
+        /// Whether it is so far out that there is no answer at all.
+        too_far: bool,
     },
     /// The reference model does not speak for the op or the machine.
     #[error("the {} reference model has no answer: {reason}", reference.name())]
@@ -104,7 +106,8 @@ pub enum PredictError {
 
 /// `64 GiB is 128 times the largest all-reduce h200-sxm was measured at (512 MiB)`
 fn outside_text(error: &PredictError) -> String {
-    let PredictError::Outside { machine, family, variant, parameter, value, beyond } = error else {
+    let PredictError::Outside { machine, family, variant, parameter, value, beyond, .. } = error
+    else {
         return String::new();
     };
     let op = variant.split('/').next().unwrap_or(variant).replace('_', "-");
@@ -196,6 +199,7 @@ mod tests {
             parameter: "bytes".into(),
             value: 64 << 30,
             beyond: Beyond::Above { largest: 512 << 20 },
+            too_far: false,
         };
         assert_eq!(
             error.to_string(),

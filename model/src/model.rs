@@ -247,12 +247,28 @@ impl Model {
             if location.status == DomainStatus::Outside && !query.extrapolate {
                 return Err(self.outside(query.point, model, &location));
             }
+            self.not_too_far(query.point, model, &location)?;
             let (machine, status) = (&self.header.machine, location.status);
             return reference::predict(name, query.point, machine, model, status);
         }
-        model
+        let answer = model
             .predict(query.point, query.basis, query.extrapolate)
-            .map_err(|location| self.outside(query.point, model, &location))
+            .map_err(|location| self.outside(query.point, model, &location))?;
+        if answer.domain == DomainStatus::Outside {
+            let location = model.domain.locate(&query.point.parameters());
+            self.not_too_far(query.point, model, &location)?;
+        }
+        Ok(answer)
+    }
+
+    /// Refuses where not even `--extrapolate` gets an answer.
+    fn not_too_far(
+        &self,
+        point: &Point,
+        model: &VariantModel,
+        location: &Location,
+    ) -> Result<(), PredictError> {
+        if location.too_far { Err(self.outside(point, model, location)) } else { Ok(()) }
     }
 
     /// Answers a question and says how.
@@ -264,7 +280,7 @@ impl Model {
         let model = self.variant(query.point, query.cache)?;
         let point = arranged(query.point, model)?;
         let prediction = self.answer(model, &Query { point: &point, ..*query })?;
-        Ok(explain(model, &point, prediction))
+        Ok(explain(model, &point, query.basis, prediction))
     }
 
     /// The model of a point's variant, or why there is none.
@@ -327,6 +343,7 @@ impl Model {
             parameter,
             value,
             beyond,
+            too_far: location.too_far,
         }
     }
 }

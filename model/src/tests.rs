@@ -95,13 +95,18 @@ fn far_outside_is_refused_with_the_ratio_unless_asked_and_then_grows_with_the_wo
     assert_eq!((near.domain, near.basis), (DomainStatus::Near, Basis::Extrapolated));
 
     let mut before = ask(&model, &gemm(4096, 4096, 4096), true).unwrap();
-    for log in 13..24 {
+    for log in 13..=22 {
         let answer = ask(&model, &gemm(1 << log, 4096, 4096), true).unwrap();
         assert!(answer.time >= before.time, "m = 2^{log}");
         let width = |answer: &Prediction| answer.high.as_f64() / answer.low.as_f64();
         assert!(log <= 14 || width(&answer) >= width(&before) * 0.999, "m = 2^{log}");
         before = answer;
     }
+
+    // A thousand times the range is the end of it.
+    let error = ask(&model, &gemm(1 << 23, 4096, 4096), true).unwrap_err();
+    assert!(matches!(error, PredictError::Outside { too_far: true, .. }), "{error}");
+    assert!(error.hint().unwrap().starts_with("nothing is extrapolated this far"));
 }
 
 #[test]
