@@ -69,7 +69,12 @@ pub struct MeasureArguments {
     pub device: String,
 
     /// Processor threads to measure with [default: all].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<usize, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub threads: Option<usize>,
 
     /// Families to measure, such as `gemm,copy` [default: all the device has].
@@ -88,7 +93,13 @@ pub struct MeasureArguments {
     pub out: Option<PathBuf>,
 
     /// Seed of the operands and of the order of points.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 
     /// Measure the coarse first pass of the plan only.
@@ -112,7 +123,12 @@ pub struct MeasureArguments {
     pub max_time_per_point: Option<Duration>,
 
     /// Exactly this many samples per point, instead of stopping when the median is known.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, 1_000_000>,
+        allow_negative_numbers = true
+    )]
     pub samples: Option<u32>,
 
     /// Format of the plan and of the final summary on standard output.
@@ -151,7 +167,12 @@ pub struct ImportArguments {
     pub device_name: Option<String>,
 
     /// Devices in one node [default: what the files say].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub count: Option<u32>,
 
     /// Element type of rows that state none.
@@ -175,11 +196,21 @@ pub struct ImportArguments {
     pub collective: Option<String>,
 
     /// Number of ranks, for logs that do not state it.
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u64, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub ranks: Option<u64>,
 
     /// Number of nodes, for logs that name no hosts.
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u64, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub nodes: Option<u64>,
 
     /// Links between the devices: `nvswitch`, `nvlink`, `pcie`, `xgmi` or `network`.
@@ -190,7 +221,7 @@ pub struct ImportArguments {
     #[arg(long)]
     pub strict: bool,
 
-    /// Largest file to read, such as `512MiB`.
+    /// Largest file to read, such as `512MiB` (1024 each; `512MB` is 1000 each).
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
 
@@ -219,7 +250,13 @@ pub struct FitArguments {
     pub out: Option<PathBuf>,
 
     /// Seed of the cross-validation.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 }
 
@@ -231,7 +268,12 @@ pub struct EvaluateArguments {
     pub folder: PathBuf,
 
     /// Measure this many new random points per family and compare them with the model.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, 10_000>,
+        allow_negative_numbers = true
+    )]
     pub fresh: Option<u32>,
 
     /// Device for `--fresh`.
@@ -239,7 +281,12 @@ pub struct EvaluateArguments {
     pub device: String,
 
     /// Processor threads for `--fresh` [default: those of the data set].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<usize, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub threads: Option<usize>,
 
     /// Families to evaluate [default: all].
@@ -247,7 +294,13 @@ pub struct EvaluateArguments {
     pub ops: Vec<String>,
 
     /// Seed of the splits, or of the fresh points.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 
     /// Format of the result on standard output.
@@ -267,7 +320,8 @@ pub struct ThinArguments {
     #[arg(long, value_name = "DIR", group = "task", requires = "max_bytes")]
     pub out: Option<PathBuf>,
 
-    /// Size of all CSV files of the thinned data set together, such as `3MB`.
+    /// Size of all CSV files of the thinned data set together, such as `3MB` (1000 each) or
+    /// `3MiB` (1024 each).
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
 
@@ -280,7 +334,13 @@ pub struct ThinArguments {
     pub check: Option<PathBuf>,
 
     /// Seed of the choice, or of what is held out.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 }
 
@@ -298,6 +358,19 @@ pub struct DoctorArguments {
     /// Folder that measurements would be written to.
     #[arg(long, value_name = "DIR", default_value = "calibrations")]
     pub out: PathBuf,
+}
+
+/// More of anything than is counted.
+const MANY: u64 = u32::MAX as u64;
+
+/// A whole number in decimal digits, from `LOW` to `HIGH`.
+fn whole<T: TryFrom<u64>, const LOW: u64, const HIGH: u64>(text: &str) -> Result<T, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<u64> = if digits { text.parse().ok() } else { None };
+    let number = number.filter(|number| (LOW..=HIGH).contains(number));
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("not a whole number from {LOW} to {HIGH}"))
 }
 
 /// `90` (seconds), `90s`, `1.5m`, `1h30m`, `250ms`.
@@ -357,6 +430,34 @@ mod tests {
         assert_eq!(read("250ms"), Ok(0.25));
         for bad in ["", "s", "-5s", "0", "5 parsecs", "1e9h", "60s90", "9999999999h", "NaN", ".s"] {
             assert!(parse_duration(bad).is_err(), "{bad} was accepted");
+        }
+    }
+
+    #[test]
+    fn every_whole_number_states_its_range() {
+        const LARGE: &str = "18446744073709551616";
+        for (line, range) in [
+            ("--seed", "0 to 18446744073709551615"),
+            ("--threads", "1 to 4294967295"),
+            ("--samples", "1 to 1000000"),
+            ("import x --out y --count", "1 to 4294967295"),
+            ("import x --out y --ranks", "1 to 4294967295"),
+            ("import x --out y --nodes", "1 to 4294967295"),
+            ("fit x --seed", "0 to 18446744073709551615"),
+            ("evaluate x --fresh", "1 to 10000"),
+            ("evaluate x --threads", "1 to 4294967295"),
+            ("evaluate x --seed", "0 to 18446744073709551615"),
+            ("thin x --check y --seed", "0 to 18446744073709551615"),
+        ] {
+            let zero = if range.starts_with('0') { "-0" } else { "0" };
+            for value in ["NaN", "-1", "1.5", "+1", "", LARGE, zero] {
+                let words = line.split(' ').chain([value]);
+                let error = Arguments::try_parse_from(std::iter::once("calibrate").chain(words));
+                let error = error.map(|_| ()).unwrap_err().to_string();
+                let expected = format!("not a whole number from {range}");
+                let empty = value.is_empty() && error.contains("a value is required");
+                assert!(empty || error.contains(&expected), "{line} {value}: {error}");
+            }
         }
     }
 

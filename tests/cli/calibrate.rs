@@ -82,6 +82,8 @@ fn mistakes_name_what_is_wrong_and_what_to_do() {
         ("--ops all_reduce", 2, "unknown op family `all_reduce`", "known: gemm, embedding"),
         ("--budget soon", 2, "`soon` is not a time", "`calibrate --help`"),
         ("--samples 0", 2, "invalid value `0`", "`calibrate --help`"),
+        ("--threads 0 --plan --device simulated", 2, "not a whole number from 1", "`calibrate"),
+        ("--seed NaN", 2, "`NaN` for `--seed <N>`: not a whole number from 0 to 1844", "--help"),
         ("--threads 100000", 2, "100000 threads", "threads"),
         ("--budgt 60s", 2, "unexpected argument `--budgt`", "a similar argument exists"),
         ("fit nowhere", 2, "nowhere", ""),
