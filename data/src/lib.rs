@@ -18,6 +18,7 @@ pub mod dtype;
 pub mod environment;
 pub mod family;
 pub mod fields;
+pub mod foreign;
 pub mod import;
 pub mod machine;
 pub mod measurement;

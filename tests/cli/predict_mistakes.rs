@@ -74,16 +74,24 @@ fn a_file_that_is_no_model_is_refused_with_its_name() {
         fs::write(&path, content).unwrap();
         path.display().to_string()
     };
+    let mut tar = vec![0_u8; 1024];
+    tar[..10].copy_from_slice(b"model.json");
+    tar[257..262].copy_from_slice(b"ustar");
     let newer = br#"{"format":"kernelgauge-model","format_version":99}"#;
     let empty = folder.join("empty_folder");
     fs::create_dir_all(&empty).unwrap();
     for (machine, expected) in [
-        (file("empty.json", b""), "empty.json: "),
-        (file("list.json", b"[1, 2]"), "list.json: "),
+        (file("empty.json", b""), "empty.json is not a model file: it seems to be empty"),
+        (
+            file("list.json", b"[1, 2]"),
+            "list.json is not a model file: it seems to be a JSON array",
+        ),
+        (file("x.tar", &tar), "x.tar is not a model file: it seems to be a tar archive"),
+        (file("x.csv", b"m,n\n1,2\n"), "x.csv is not a model file: it seems to be a CSV table"),
         (file("foreign.json", br#"{"format":"pickle"}"#), "foreign.json: not a model"),
         (file("newer.json", newer), "99 is newer than"),
-        (file("binary.json", b"\xff\xfe\x00"), "binary.json is not a model file: it is not text"),
-        (file("deep.json", "[".repeat(200_000).as_bytes()), "deep.json: "),
+        (file("binary.json", b"\xff\xfe\x00"), "binary.json is not a model file: it seems to be"),
+        (file("deep.json", "{\"a\":".repeat(200_000).as_bytes()), "deep.json: "),
         (empty.display().to_string(), "holds no model.json"),
         ("/dev/zero".to_owned(), "/dev/zero is not a regular file"),
         ("nowhere/model.json".to_owned(), "no such machine or file: `nowhere/model.json`"),
