@@ -207,6 +207,19 @@ impl Model {
         names
     }
 
+    /// Whether it has a model for a variant.
+    pub fn has_variant(&self, family: Family, variant: &str) -> bool {
+        self.sections.iter().any(|section| section.family == family && section.name == variant)
+    }
+
+    /// Names of the parameters a variant was measured over; none where it has no such variant,
+    /// or a damaged one.
+    pub fn parameter_names(&self, family: Family, variant: &str) -> Option<Vec<String>> {
+        let mut sections = self.sections.iter();
+        let section = sections.find(|each| each.family == family && each.name == variant)?;
+        Some(section.get().ok()?.domain.names().map(str::to_owned).collect())
+    }
+
     /// The errors of every variant on held-out points.
     ///
     /// # Errors

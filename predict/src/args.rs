@@ -304,13 +304,15 @@ pub struct CustomArguments {
 pub struct BatchArguments {
     /// CSV with a header, or one JSON object a line; `-` reads standard input
     ///
-    /// Columns are those of the data sets (dtype,m,n,k for gemm). A column `family` or `op`
-    /// names the op of each row (gemm, all_reduce, softmax ...) where they are mixed, a column
-    /// `machine` its machine. The output has the same format and every input column, then
-    /// time_us, low_us, high_us, domain, basis, machine and error.
+    /// Columns are those of the data sets (dtype,m,n,k for gemm); what is left out has the
+    /// default of the single question. A column `family` or `op` names the op of each row (gemm,
+    /// all_reduce, softmax, or an op of the machine's own) where they are mixed, a column
+    /// `machine` its machine. An op of the machine's own has a column for each parameter, or one
+    /// column `parameters` as `batch=64;width=8`. The output has the same format and every input
+    /// column, then time_us, low_us, high_us, domain, basis, machine and error.
     #[arg(value_name = "FILE|-")]
     pub input: OsString,
-    /// Family or op of every row, where no column says it
+    /// Family or op of every row, where no column says it; with --machine also an op of its own
     #[arg(long)]
     pub op: Option<String>,
     /// Which model answers.
@@ -414,10 +416,9 @@ pub enum Generate {
 
 /// A parameter: a whole number in decimal digits.
 fn count(text: &str) -> Result<u64, String> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("not a whole number".to_owned());
-    }
-    text.parse().map_err(|_| "larger than 2^64".to_owned())
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if digits { text.parse().ok() } else { None };
+    number.ok_or_else(|| format!("not a whole number from 0 to {}", u64::MAX))
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
         ),
         (
             "copy --direction h2d --bytes 1MiB",
-            "error: synthetic-8x has no copy measurements\nhint: it has gemm, memory, collective\n",
+            "error: synthetic-8x has no copy measurements\nhint: it has gemm, memory, collective, custom\n",
         ),
     ] {
         let said = ask(question, &model);
