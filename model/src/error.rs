@@ -6,6 +6,7 @@ use kernelgauge_data::{CacheState, Diagnostic, Family};
 use thiserror::Error;
 
 use crate::domain::{Beyond, shown_value};
+use crate::model::remedy;
 use crate::prediction::ReferenceModel;
 use crate::store::StoreError;
 
@@ -171,9 +172,12 @@ impl Diagnostic for PredictError {
             PredictError::UnknownCacheState { have, .. } => {
                 Some(format!("ask for `{}` operands, or leave the state out", have.name()))
             }
-            PredictError::Insufficient { .. } => {
-                Some("measure more points of it, over two octaves of work or more".to_owned())
-            }
+            PredictError::Insufficient { reason, .. } => Some(remedy(reason).to_owned()),
+            PredictError::Outside { too_far: true, .. } => Some(
+                "nothing is extrapolated this far: all parameters together may lie a factor of \
+                 1024 beyond what was measured, ranks and nodes a factor of 8"
+                    .to_owned(),
+            ),
             PredictError::Outside { .. } => Some(
                 "--extrapolate answers from the analytical term, with its wider interval"
                     .to_owned(),

@@ -1,6 +1,7 @@
 //! A model: what was fitted for one machine, and the answers it gives.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 
 use kernelgauge_data::{CacheState, CustomPoint, DataSet, Family, Machine, Origin, Point, nearest};
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::domain::Location;
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
-use crate::fit::{FitError, FitOptions, VariantTask, fit_variant, groups};
+use crate::fit::{FitError, FitOptions, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups};
 use crate::held_out::HeldOut;
 use crate::prediction::{BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
@@ -47,6 +48,29 @@ pub struct Insufficient {
     pub cache: CacheState,
     /// What is lacking.
     pub reason: String,
+}
+
+impl Insufficient {
+    /// What would make a model of it.
+    pub fn remedy(&self) -> &'static str {
+        remedy(&self.reason)
+    }
+}
+
+/// `gemm bf16: 3 points; at least 4 are needed`
+impl fmt::Display for Insufficient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.family, self.variant, self.reason)
+    }
+}
+
+/// What helps against `reason`.
+pub(crate) fn remedy(reason: &str) -> &'static str {
+    if reason.starts_with(NO_LOAD_SIGNAL) {
+        return "measure larger sizes, up to where the time grows with the work; as long as the \
+                launch is all that takes time, more points say nothing";
+    }
+    "measure at least four points per variant, over two octaves of work or more"
 }
 
 /// A variant's model: fitted here, or still as text until a question needs it.
@@ -144,10 +168,11 @@ impl Model {
             }
         }
         if sections.is_empty() {
-            let first = insufficient.first().map_or(String::new(), |lacking| {
-                format!("{} {}: {}", lacking.family, lacking.variant, lacking.reason)
+            let machine = machine.name.clone();
+            return Err(match insufficient.into_iter().next() {
+                Some(first) => FitError::Insufficient { machine, first },
+                None => FitError::NoRecords { machine },
             });
-            return Err(FitError::Insufficient { machine: machine.name.clone(), first });
         }
         let header = Header {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

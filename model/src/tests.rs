@@ -190,6 +190,10 @@ fn a_flat_table_is_insufficient_not_a_falling_line() {
     let error = Model::fit(&data_set(flat.clone()), &FitOptions::default()).unwrap_err();
     assert!(matches!(error, FitError::Insufficient { .. }));
     assert!(error.to_string().contains("no load signal"), "{error}");
+    // More points of the same would not help.
+    assert!(error.hint().unwrap().starts_with("measure larger sizes"), "{error:?}");
+    let few = Model::fit(&data_set(flat[..2].to_vec()), &FitOptions::default()).unwrap_err();
+    assert!(few.hint().unwrap().starts_with("measure at least four points"), "{few:?}");
 
     // Beside a variant that can be fitted it is listed, and asked for it is refused.
     let mut records = gemm_table().records;
@@ -199,6 +203,7 @@ fn a_flat_table_is_insufficient_not_a_falling_line() {
     assert_eq!(model.insufficient().len(), 1);
     let error = ask(&model, &custom(&[("batch", 8)], "flat"), true).unwrap_err();
     assert!(error.to_string().contains("insufficient data"), "{error}");
+    assert!(error.hint().unwrap().starts_with("measure larger sizes"), "{error:?}");
 }
 
 /// n and k never varied: their value is the domain, not a column of the fit.
