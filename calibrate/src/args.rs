@@ -55,6 +55,8 @@ pub enum Command {
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.
     Evaluate(EvaluateArguments),
+    /// Compare two data sets or models: two machines, drivers or dates.
+    Compare(CompareArguments),
     /// Make a data set smaller by an even choice of its rows, or show what that cost.
     Thin(ThinArguments),
     /// Say what is here, what is missing, what that costs and what to do about it.
@@ -308,6 +310,43 @@ pub struct EvaluateArguments {
     pub format: Format,
 }
 
+/// What to compare, and which differences count.
+#[derive(Debug, Args)]
+#[command(after_help = "Ratios are times of B over times of A: 1.10 is ten per cent slower. \
+Exit codes: 0 compared; 1 a variant differs by more than --threshold and beyond its noise; \
+2 an input is wrong, or the two have nothing in common.")]
+pub struct CompareArguments {
+    /// Data set folder, a folder that `calibrate` wrote, or a model file: the one compared with.
+    #[arg(value_name = "A")]
+    pub before: PathBuf,
+
+    /// The same for the other side.
+    #[arg(value_name = "B")]
+    pub after: PathBuf,
+
+    /// Fail (exit code 1) where a variant differs by more than this, such as `5%`, beyond noise.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true)]
+    pub threshold: Option<f64>,
+
+    /// Families to compare [default: all].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ops: Vec<String>,
+
+    /// Seed of the fits, where data sets without common points are compared by their models.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
+    pub seed: u64,
+
+    /// Format of the result on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
 /// What to thin, or what to compare with its thinned form.
 #[derive(Debug, Args)]
 #[group(id = "task", required = true, multiple = true)]
@@ -373,6 +412,15 @@ fn whole<T: TryFrom<u64>, const LOW: u64, const HIGH: u64>(text: &str) -> Result
         .ok_or_else(|| format!("not a whole number from {LOW} to {HIGH}"))
 }
 
+/// `5%`, `0.5 %`, `5`: a share, from a number of per cent.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let percent = if plain { number.parse::<f64>().ok() } else { None };
+    let share = percent.map(|percent| percent / 100.0).filter(|share| *share <= 10.0);
+    share.ok_or_else(|| "not a percentage from 0% to 1000%, such as 5%".to_owned())
+}
+
 /// `90` (seconds), `90s`, `1.5m`, `1h30m`, `250ms`.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let refuse = || format!("`{text}` is not a time such as `60s`, `10m` or `1h30m`");
@@ -430,6 +478,16 @@ mod tests {
         assert_eq!(read("250ms"), Ok(0.25));
         for bad in ["", "s", "-5s", "0", "5 parsecs", "1e9h", "60s90", "9999999999h", "NaN", ".s"] {
             assert!(parse_duration(bad).is_err(), "{bad} was accepted");
+        }
+    }
+
+    #[test]
+    fn percentages_become_shares() {
+        assert_eq!(percentage("5%"), Ok(0.05));
+        assert_eq!(percentage("2.5 %"), Ok(0.025));
+        assert_eq!(percentage("5"), Ok(0.05));
+        for bad in ["", "%", "five", "-5%", "NaN", "1e9%", "2000%", "5%x", "."] {
+            assert!(percentage(bad).is_err(), "{bad} was accepted");
         }
     }
 
