@@ -55,6 +55,8 @@ pub enum Command {
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.
     Evaluate(EvaluateArguments),
+    /// Compare two data sets or models: two machines, drivers or dates.
+    Compare(CompareArguments),
     /// Make a data set smaller by an even choice of its rows, or show what that cost.
     Thin(ThinArguments),
     /// Say what is here, what is missing, what that costs and what to do about it.
@@ -69,7 +71,12 @@ pub struct MeasureArguments {
     pub device: String,
 
     /// Processor threads to measure with [default: all].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<usize, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub threads: Option<usize>,
 
     /// Families to measure, such as `gemm,copy` [default: all the device has].
@@ -88,7 +95,13 @@ pub struct MeasureArguments {
     pub out: Option<PathBuf>,
 
     /// Seed of the operands and of the order of points.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 
     /// Measure the coarse first pass of the plan only.
@@ -112,7 +125,12 @@ pub struct MeasureArguments {
     pub max_time_per_point: Option<Duration>,
 
     /// Exactly this many samples per point, instead of stopping when the median is known.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, 1_000_000>,
+        allow_negative_numbers = true
+    )]
     pub samples: Option<u32>,
 
     /// Format of the plan and of the final summary on standard output.
@@ -151,7 +169,12 @@ pub struct ImportArguments {
     pub device_name: Option<String>,
 
     /// Devices in one node [default: what the files say].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub count: Option<u32>,
 
     /// Element type of rows that state none.
@@ -181,11 +204,21 @@ pub struct ImportArguments {
     pub collective: Option<String>,
 
     /// Number of ranks, for logs that do not state it.
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u64, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub ranks: Option<u64>,
 
     /// Number of nodes, for logs that name no hosts.
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u64, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub nodes: Option<u64>,
 
     /// Links between the devices: `nvswitch`, `nvlink`, `pcie`, `xgmi` or `network`.
@@ -196,7 +229,7 @@ pub struct ImportArguments {
     #[arg(long)]
     pub strict: bool,
 
-    /// Largest file to read, such as `512MiB`.
+    /// Largest file to read, such as `512MiB` (1024 each; `512MB` is 1000 each).
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
 
@@ -225,7 +258,13 @@ pub struct FitArguments {
     pub out: Option<PathBuf>,
 
     /// Seed of the cross-validation.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 }
 
@@ -237,7 +276,12 @@ pub struct EvaluateArguments {
     pub folder: PathBuf,
 
     /// Measure this many new random points per family and compare them with the model.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, 10_000>,
+        allow_negative_numbers = true
+    )]
     pub fresh: Option<u32>,
 
     /// Device for `--fresh`.
@@ -245,7 +289,12 @@ pub struct EvaluateArguments {
     pub device: String,
 
     /// Processor threads for `--fresh` [default: those of the data set].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<usize, 1, MANY>,
+        allow_negative_numbers = true
+    )]
     pub threads: Option<usize>,
 
     /// Families to evaluate [default: all].
@@ -253,7 +302,50 @@ pub struct EvaluateArguments {
     pub ops: Vec<String>,
 
     /// Seed of the splits, or of the fresh points.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
+    pub seed: u64,
+
+    /// Format of the result on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+/// What to compare, and which differences count.
+#[derive(Debug, Args)]
+#[command(after_help = "Ratios are times of B over times of A: 1.10 is ten per cent slower. \
+Exit codes: 0 compared; 1 a variant differs by more than --threshold and beyond its noise; \
+2 an input is wrong, or the two have nothing in common.")]
+pub struct CompareArguments {
+    /// Data set folder, a folder that `calibrate` wrote, or a model file: the one compared with.
+    #[arg(value_name = "A")]
+    pub before: PathBuf,
+
+    /// The same for the other side.
+    #[arg(value_name = "B")]
+    pub after: PathBuf,
+
+    /// Fail (exit code 1) where a variant differs by more than this, such as `5%`, beyond noise.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true)]
+    pub threshold: Option<f64>,
+
+    /// Families to compare [default: all].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ops: Vec<String>,
+
+    /// Seed of the fits, where data sets without common points are compared by their models.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 
     /// Format of the result on standard output.
@@ -273,7 +365,8 @@ pub struct ThinArguments {
     #[arg(long, value_name = "DIR", group = "task", requires = "max_bytes")]
     pub out: Option<PathBuf>,
 
-    /// Size of all CSV files of the thinned data set together, such as `3MB`.
+    /// Size of all CSV files of the thinned data set together, such as `3MB` (1000 each) or
+    /// `3MiB` (1024 each).
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
 
@@ -286,7 +379,13 @@ pub struct ThinArguments {
     pub check: Option<PathBuf>,
 
     /// Seed of the choice, or of what is held out.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "0",
+        value_parser = whole::<u64, 0, { u64::MAX }>,
+        allow_negative_numbers = true
+    )]
     pub seed: u64,
 }
 
@@ -304,6 +403,28 @@ pub struct DoctorArguments {
     /// Folder that measurements would be written to.
     #[arg(long, value_name = "DIR", default_value = "calibrations")]
     pub out: PathBuf,
+}
+
+/// More of anything than is counted.
+const MANY: u64 = u32::MAX as u64;
+
+/// A whole number in decimal digits, from `LOW` to `HIGH`.
+fn whole<T: TryFrom<u64>, const LOW: u64, const HIGH: u64>(text: &str) -> Result<T, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<u64> = if digits { text.parse().ok() } else { None };
+    let number = number.filter(|number| (LOW..=HIGH).contains(number));
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("not a whole number from {LOW} to {HIGH}"))
+}
+
+/// `5%`, `0.5 %`, `5`: a share, from a number of per cent.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let percent = if plain { number.parse::<f64>().ok() } else { None };
+    let share = percent.map(|percent| percent / 100.0).filter(|share| *share <= 10.0);
+    share.ok_or_else(|| "not a percentage from 0% to 1000%, such as 5%".to_owned())
 }
 
 /// `90` (seconds), `90s`, `1.5m`, `1h30m`, `250ms`.
@@ -363,6 +484,44 @@ mod tests {
         assert_eq!(read("250ms"), Ok(0.25));
         for bad in ["", "s", "-5s", "0", "5 parsecs", "1e9h", "60s90", "9999999999h", "NaN", ".s"] {
             assert!(parse_duration(bad).is_err(), "{bad} was accepted");
+        }
+    }
+
+    #[test]
+    fn percentages_become_shares() {
+        assert_eq!(percentage("5%"), Ok(0.05));
+        assert_eq!(percentage("2.5 %"), Ok(0.025));
+        assert_eq!(percentage("5"), Ok(0.05));
+        for bad in ["", "%", "five", "-5%", "NaN", "1e9%", "2000%", "5%x", "."] {
+            assert!(percentage(bad).is_err(), "{bad} was accepted");
+        }
+    }
+
+    #[test]
+    fn every_whole_number_states_its_range() {
+        const LARGE: &str = "18446744073709551616";
+        for (line, range) in [
+            ("--seed", "0 to 18446744073709551615"),
+            ("--threads", "1 to 4294967295"),
+            ("--samples", "1 to 1000000"),
+            ("import x --out y --count", "1 to 4294967295"),
+            ("import x --out y --ranks", "1 to 4294967295"),
+            ("import x --out y --nodes", "1 to 4294967295"),
+            ("fit x --seed", "0 to 18446744073709551615"),
+            ("evaluate x --fresh", "1 to 10000"),
+            ("evaluate x --threads", "1 to 4294967295"),
+            ("evaluate x --seed", "0 to 18446744073709551615"),
+            ("thin x --check y --seed", "0 to 18446744073709551615"),
+        ] {
+            let zero = if range.starts_with('0') { "-0" } else { "0" };
+            for value in ["NaN", "-1", "1.5", "+1", "", LARGE, zero] {
+                let words = line.split(' ').chain([value]);
+                let error = Arguments::try_parse_from(std::iter::once("calibrate").chain(words));
+                let error = error.map(|_| ()).unwrap_err().to_string();
+                let expected = format!("not a whole number from {range}");
+                let empty = value.is_empty() && error.contains("a value is required");
+                assert!(empty || error.contains(&expected), "{line} {value}: {error}");
+            }
         }
     }
 

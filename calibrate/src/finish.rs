@@ -75,16 +75,13 @@ pub fn warn_of_gaps(model: &Model, around: &mut Surroundings<'_>) {
     let Some(first) = lacking.first() else { return };
     around.warn(
         &format!(
-            "{} of {} variants have too little data for a model: {} {}: {}{}",
+            "{} of {} variants have too little data for a model: {first}{}",
             lacking.len(),
             lacking.len()
                 + model.families().iter().map(|f| model.variants(*f).len()).sum::<usize>(),
-            first.family,
-            first.variant,
-            first.reason,
             if lacking.len() > 1 { ", and more" } else { "" }
         ),
-        Some("a longer budget, or none, measures more points"),
+        Some(first.remedy()),
     );
 }
 

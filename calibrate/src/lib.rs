@@ -15,6 +15,7 @@ pub mod clock;
 pub mod collect;
 pub mod columns;
 pub mod commands;
+pub mod compare;
 pub mod device_list;
 pub mod doctor;
 pub mod elapsed;
@@ -92,6 +93,7 @@ fn dispatch(
         Some(Command::Import(import)) => commands::import::run(import, around),
         Some(Command::Fit(fit)) => commands::fit::run(fit, around),
         Some(Command::Evaluate(evaluate)) => commands::evaluate::run(evaluate, around),
+        Some(Command::Compare(compare)) => commands::compare::run(compare, around),
         Some(Command::Thin(thin)) => commands::thin::run(thin, around),
         Some(Command::Doctor(doctor)) => commands::doctor::run(doctor, around),
     }

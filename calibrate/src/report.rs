@@ -7,7 +7,7 @@ use kernelgauge_model::VariantError;
 use crate::columns::Columns;
 use crate::findings;
 use crate::plan::show::machine_line;
-use crate::summary::{Summary, errors, inside, percent};
+use crate::summary::{Summary, covers, errors, inside, percent};
 
 /// Points listed per section.
 const LISTED: usize = 40;
@@ -56,10 +56,10 @@ fn of_variants(variants: &[VariantError]) -> String {
         columns.row([
             format!("{} {} {}", variant.family, variant.variant, variant.cache.name()),
             variant.points.to_string(),
-            errors(region.map(|r| r.median), region.map(|r| r.p90)),
+            errors(region.map(|r| r.median), region.map(|r| r.p90), region.map_or(0, |r| r.points)),
             share(region.map(|r| r.worst)),
             share(variant.held_out.analytical.map(|r| r.median)),
-            share(region.map(|r| r.coverage)),
+            region.map_or("-".to_owned(), |r| covers(r.coverage, r.points)),
             variant.correction.clone(),
             variant.domain.clone(),
         ]);

@@ -43,6 +43,8 @@ pub struct FamilyError {
     pub variants: usize,
     /// Points they were fitted on.
     pub points: usize,
+    /// Held-out points that the errors are of.
+    pub held_out: usize,
     /// Median of `|predicted - measured| / measured` on held-out points; none where nothing
     /// could be held out.
     pub median_error: Option<f64>,
@@ -121,20 +123,35 @@ impl Summary {
                 row.family.to_string(),
                 row.variants.to_string(),
                 row.points.to_string(),
-                errors(row.median_error, row.p90_error),
-                row.coverage.map_or("-".to_owned(), percent),
+                errors(row.median_error, row.p90_error, row.held_out),
+                row.coverage.map_or("-".to_owned(), |share| covers(share, row.held_out)),
             ]);
         }
         columns
     }
 }
 
-/// `3.1 % / 9.4 %`
-pub fn errors(median: Option<f64>, p90: Option<f64>) -> String {
+/// Fewer points than this have no 90th percentile worth the name: it would be their worst.
+pub const ENOUGH_FOR_P90: usize = 10;
+
+/// Of fewer points than this, the share within a 90 % interval is a matter of one or two.
+pub const ENOUGH_FOR_SHARE: usize = 20;
+
+/// `3.1 % / 9.4 %`; of a few points `3.1 % (n=4)`.
+pub fn errors(median: Option<f64>, p90: Option<f64>, points: usize) -> String {
     match (median, p90) {
+        (Some(median), _) if points < ENOUGH_FOR_P90 => format!("{} (n={points})", percent(median)),
         (Some(median), Some(p90)) => format!("{} / {}", percent(median), percent(p90)),
         _ => "-".to_owned(),
     }
+}
+
+/// `91 %`; of a few points `3 of 4`.
+pub fn covers(share: f64, points: usize) -> String {
+    if points >= ENOUGH_FOR_SHARE {
+        return percent(share);
+    }
+    format!("{:.0} of {points}", share * points as f64)
 }
 
 /// A share as a percentage with one decimal below ten.
@@ -164,6 +181,7 @@ fn of(family: Family, errors: &[VariantError]) -> Option<FamilyError> {
         family,
         variants: rows.len(),
         points: rows.iter().map(|error| error.points).sum(),
+        held_out,
         median_error: mean(|region| region.median),
         p90_error: mean(|region| region.p90),
         coverage: mean(|region| region.coverage),
@@ -202,7 +220,15 @@ mod tests {
         assert_eq!(percent(0.0312), "3.1 %");
         assert_eq!(percent(0.0996), "10 %");
         assert_eq!(percent(1.2), "120 %");
-        assert_eq!(errors(Some(0.031), Some(0.094)), "3.1 % / 9.4 %");
-        assert_eq!(errors(None, Some(0.1)), "-");
+        assert_eq!(errors(Some(0.031), Some(0.094), 10), "3.1 % / 9.4 %");
+        assert_eq!(errors(None, Some(0.1), 0), "-");
+    }
+
+    #[test]
+    fn a_few_points_are_counted_not_made_a_percentage_of() {
+        assert_eq!(errors(Some(0.031), Some(0.094), 4), "3.1 % (n=4)");
+        assert_eq!(covers(0.0, 4), "0 of 4");
+        assert_eq!(covers(0.75, 4), "3 of 4");
+        assert_eq!(covers(0.9, 20), "90 %");
     }
 }

@@ -18,6 +18,7 @@ pub mod dtype;
 pub mod environment;
 pub mod family;
 pub mod fields;
+pub mod foreign;
 pub mod import;
 pub mod machine;
 pub mod measurement;
@@ -46,7 +47,7 @@ pub use point::{
     CustomPoint, Direction, Distribution, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
     Optimizer, Point,
 };
-pub use units::{Bytes, Nanos};
+pub use units::{Bytes, Nanos, Shift};
 
 #[cfg(test)]
 mod test_folder;

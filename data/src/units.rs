@@ -38,6 +38,12 @@ pub enum UnitError {
     /// Not a size such as `65536`, `64KiB` or `1.5GB`.
     #[error("`{0}` is not a size in bytes")]
     NotASize(String),
+    /// A fraction of a byte.
+    #[error("`{0}` is not a whole number of bytes")]
+    NotWhole(String),
+    /// 2^64 bytes or more.
+    #[error("`{0}` is larger than 2^64 - 1 bytes, the largest size there is")]
+    TooLarge(String),
 }
 
 impl Nanos {
@@ -109,6 +115,41 @@ impl Add for Nanos {
     }
 }
 
+/// What one time exceeds another by, in integer nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shift(i64);
+
+impl Shift {
+    /// From one time to another.
+    pub fn between(from: Nanos, to: Nanos) -> Self {
+        let signed = |nanos: Nanos| i64::try_from(nanos.0).unwrap_or(i64::MAX);
+        Shift(signed(to).saturating_sub(signed(from)))
+    }
+
+    /// Nanoseconds, negative where time is saved.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// Microseconds, for files.
+    pub fn us(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// Its size, for people who are told the direction otherwise.
+    pub fn size(self) -> Nanos {
+        Nanos(self.0.unsigned_abs())
+    }
+}
+
+/// `+3.1 µs`, `-26.5 µs`
+impl fmt::Display for Shift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { '-' } else { '+' };
+        write!(f, "{sign}{}", self.size())
+    }
+}
+
 /// Four significant digits, and the unit a person would choose: `850 ns`, `168.1 µs`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,8 +216,8 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// `65536`, `64K`, `64KiB`, `64 KB`, `1.5GiB`: K, M, G, T alone and with `iB` are powers of 1024
-/// (as nccl-tests counts them), with `B` powers of 1000.
+/// `65536`, `64K`, `64KiB`, `64 KB`, `1.5GiB`: K, M, G, T, P and E alone and with `iB` are powers
+/// of 1024 (as nccl-tests counts them), with `B` powers of 1000.
 impl FromStr for Bytes {
     type Err = UnitError;
 
@@ -186,27 +227,45 @@ impl FromStr for Bytes {
         let digits =
             trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, suffix) = trimmed.split_at(digits);
-        let scale: u64 = match suffix.trim().to_ascii_lowercase().as_str() {
-            "" | "b" => 1,
-            "k" | "kib" => 1 << 10,
-            "m" | "mib" => 1 << 20,
-            "g" | "gib" => 1 << 30,
-            "t" | "tib" => 1 << 40,
-            "kb" => 1_000,
-            "mb" => 1_000_000,
-            "gb" => 1_000_000_000,
-            "tb" => 1_000_000_000_000,
-            _ => return Err(refuse()),
-        };
-        if let Ok(whole) = number.parse::<u64>() {
-            return whole.checked_mul(scale).map(Bytes).ok_or_else(refuse);
-        }
-        let bytes = number.parse::<f64>().map_err(|_| refuse())? * scale as f64;
-        if !bytes.is_finite() || bytes < 0.0 || bytes > u64::MAX as f64 / 2.0 {
+        let scale = scale_of(&suffix.trim().to_ascii_lowercase()).ok_or_else(refuse)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let no_digits = whole.is_empty() && fraction.is_empty();
+        if no_digits || fraction.contains('.') {
             return Err(refuse());
         }
-        Ok(Bytes(bytes.round() as u64))
+        let too_large = || UnitError::TooLarge(text.to_owned());
+        let whole: u64 =
+            if whole.is_empty() { 0 } else { whole.parse().map_err(|_| too_large())? };
+        let fraction = part_of(scale, fraction).ok_or(UnitError::NotWhole(text.to_owned()))?;
+        let bytes = whole.checked_mul(scale).and_then(|bytes| bytes.checked_add(fraction));
+        bytes.map(Bytes).ok_or_else(too_large)
     }
+}
+
+/// Bytes of a unit in lower case.
+fn scale_of(suffix: &str) -> Option<u64> {
+    if matches!(suffix, "" | "b") {
+        return Some(1);
+    }
+    let power = "kmgtpe".find(suffix.chars().next()?)? as u32 + 1;
+    match &suffix[1..] {
+        "" | "ib" => Some(1 << (10 * power)),
+        "b" => Some(1000_u64.pow(power)),
+        _ => None,
+    }
+}
+
+/// What the decimals of a number are of `scale`; none where that is no whole number.
+fn part_of(scale: u64, decimals: &str) -> Option<u64> {
+    let decimals = decimals.trim_end_matches('0');
+    if decimals.is_empty() {
+        return Some(0);
+    }
+    // 2^60, the largest scale, has 60 decimals at most; its halves end long before 2^128 does.
+    let numerator: u128 = decimals.parse().ok()?;
+    let denominator = 10_u128.checked_pow(decimals.len() as u32)?;
+    let product = numerator.checked_mul(u128::from(scale))?;
+    if product % denominator != 0 { None } else { u64::try_from(product / denominator).ok() }
 }
 
 #[cfg(test)]
@@ -238,8 +297,22 @@ mod tests {
         assert_eq!(read("64M"), Ok(64 << 20));
         assert_eq!(read("1.5 GB"), Ok(1_500_000_000));
         assert_eq!(read("8"), Ok(8));
-        for bad in ["", "MiB", "12 parsecs", "-4", "99999999999T", "1e3"] {
-            assert!(read(bad).is_err(), "{bad} was accepted");
+        assert_eq!(read("64MB"), Ok(64_000_000));
+        assert_eq!(read("0.5k"), Ok(512));
+        assert_eq!(read(".5KB"), Ok(500));
+        assert_eq!(read("1.10 GB"), Ok(1_100_000_000));
+        assert_eq!(read("15EiB"), Ok(15 << 60));
+        let complaint = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        for bad in ["", "MiB", "12 parsecs", "-4", "1e3", ".", "1.2.3", "4Ki", "8µ", "4bb"] {
+            assert_eq!(complaint(bad), format!("`{bad}` is not a size in bytes"));
+        }
+        for bad in ["0.3", "1.5B", "0.3KiB", "0.0001KB"] {
+            assert_eq!(complaint(bad), format!("`{bad}` is not a whole number of bytes"));
+        }
+        for bad in ["16EiB", "99999999999T", "18446744073709551616", "18.446744073709551616EB"] {
+            let expected =
+                format!("`{bad}` is larger than 2^64 - 1 bytes, the largest size there is");
+            assert_eq!(complaint(bad), expected);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Each parameter is inside its measured range, near it (at most two octaves beyond, one
 //! parameter only) or outside. A parameter that had one value, or that counts devices, has no
 //! near: any other value is outside. Two parameters that were always equal must stay equal.
+//! Ten octaves out in all, or three in a count of devices, there is no answer at all.
 //! What follows from a status is left to `variant`.
 
 use kernelgauge_data::point::{MAX_PARAMETERS, Parameters};
@@ -15,6 +16,14 @@ use crate::rows::Row;
 
 /// How many octaves beyond its range one parameter may lie and still be near.
 const NEAR_OCTAVES: f64 = 2.0;
+
+/// Beyond this many octaves, all parameters together, nothing is extrapolated: a thousand times
+/// the measured range, where the analytical term is a guess and its interval would say nothing.
+const MOST_OCTAVES: f64 = 10.0;
+
+/// The same for each parameter that counts devices. What joins more of them than were measured
+/// are other links, of which the measurements know nothing.
+const MOST_DEVICE_OCTAVES: f64 = 3.0;
 
 /// The measured range of every parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +47,8 @@ pub(crate) struct Location {
     pub above: bool,
     /// Whether any parameter lies below its range.
     pub below: bool,
+    /// Whether it is so far out that there is no answer at all.
+    pub too_far: bool,
     /// The nearest parameters within the domain.
     pub clamped: Parameters,
     /// The parameter that lies furthest out.
@@ -123,6 +134,7 @@ impl Domain {
             octaves: 0.0,
             above: false,
             below: false,
+            too_far: false,
             clamped: *values,
             furthest: 0,
         };
@@ -134,11 +146,13 @@ impl Domain {
                 continue;
             }
             moved += 1;
-            rigid |= low == high || matches!(name.as_str(), "ranks" | "nodes");
+            let counts_devices = matches!(name.as_str(), "ranks" | "nodes");
+            rigid |= low == high || counts_devices;
             location.above |= value > *high;
             location.below |= value < *low;
             let octaves = octaves_between(value, clamped[index]);
             location.octaves += octaves;
+            location.too_far |= counts_devices && octaves > MOST_DEVICE_OCTAVES;
             if octaves > furthest {
                 (furthest, location.furthest) = (octaves, index);
             }
@@ -146,6 +160,7 @@ impl Domain {
         if let Some((_, second)) = self.unequal(values) {
             (rigid, moved, location.furthest) = (true, moved + 1, second);
         }
+        location.too_far |= location.octaves > MOST_OCTAVES;
         if moved > 0 {
             let near = moved == 1 && !rigid && location.octaves <= NEAR_OCTAVES;
             location.status = if near { DomainStatus::Near } else { DomainStatus::Outside };
@@ -233,6 +248,27 @@ mod tests {
         assert_eq!(status(&[4097, 64, 8]), DomainStatus::Outside);
         assert_eq!(status(&[2048, 32, 8]), DomainStatus::Outside);
         assert_eq!(status(&[16, 64, 9]), DomainStatus::Outside);
+    }
+
+    #[test]
+    fn beyond_a_thousand_times_the_range_there_is_no_answer() {
+        let domain = Domain {
+            parameters: vec![("ranks".into(), 2, 8), ("bytes".into(), 1024, 1 << 20)],
+            equal: Vec::new(),
+        };
+        for (values, too_far) in [
+            ([8, 1 << 20], false),
+            ([8, 1 << 30], false),
+            ([8, (1 << 30) + (1 << 20)], true),
+            ([8, 1], false),
+            ([16, 1 << 30], true),
+            ([64, 1024], false),
+            ([65, 1024], true),
+            ([u64::from(u32::MAX), 1024], true),
+        ] {
+            let location = domain.locate(&Parameters::new(&values));
+            assert_eq!(location.too_far, too_far, "{values:?}");
+        }
     }
 
     #[test]

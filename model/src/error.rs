@@ -6,6 +6,7 @@ use kernelgauge_data::{CacheState, Diagnostic, Family};
 use thiserror::Error;
 
 use crate::domain::{Beyond, shown_value};
+use crate::model::remedy;
 use crate::prediction::ReferenceModel;
 use crate::store::StoreError;
 
@@ -88,6 +89,8 @@ pub enum PredictError {
         value: u64,
         /// How it is outside.
         beyond: Beyond,
+        /// Whether it is so far out that there is no answer at all.
+        too_far: bool,
     },
     /// The reference model does not speak for the op or the machine.
     #[error("the {} reference model has no answer: {reason}", reference.name())]
@@ -104,7 +107,8 @@ pub enum PredictError {
 
 /// `64 GiB is 128 times the largest all-reduce h200-sxm was measured at (512 MiB)`
 fn outside_text(error: &PredictError) -> String {
-    let PredictError::Outside { machine, family, variant, parameter, value, beyond } = error else {
+    let PredictError::Outside { machine, family, variant, parameter, value, beyond, .. } = error
+    else {
         return String::new();
     };
     let op = variant.split('/').next().unwrap_or(variant).replace('_', "-");
@@ -168,9 +172,12 @@ impl Diagnostic for PredictError {
             PredictError::UnknownCacheState { have, .. } => {
                 Some(format!("ask for `{}` operands, or leave the state out", have.name()))
             }
-            PredictError::Insufficient { .. } => {
-                Some("measure more points of it, over two octaves of work or more".to_owned())
-            }
+            PredictError::Insufficient { reason, .. } => Some(remedy(reason).to_owned()),
+            PredictError::Outside { too_far: true, .. } => Some(
+                "nothing is extrapolated this far: all parameters together may lie a factor of \
+                 1024 beyond what was measured, ranks and nodes a factor of 8"
+                    .to_owned(),
+            ),
             PredictError::Outside { .. } => Some(
                 "--extrapolate answers from the analytical term, with its wider interval"
                     .to_owned(),
@@ -196,6 +203,7 @@ mod tests {
             parameter: "bytes".into(),
             value: 64 << 30,
             beyond: Beyond::Above { largest: 512 << 20 },
+            too_far: false,
         };
         assert_eq!(
             error.to_string(),

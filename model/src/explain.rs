@@ -1,15 +1,14 @@
 //! How an answer came about, for `--explain`.
 
-use kernelgauge_data::{Nanos, Point};
+use kernelgauge_data::{Nanos, Point, Shift};
 
 use crate::domain::shown_value;
 use crate::held_out::RegionError;
 use crate::interval::Region;
 use crate::lines::Position;
 use crate::math::{exp, log2};
-use crate::prediction::Prediction;
+use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
 use crate::shape::with_parameters;
-use crate::terms::ExplainedTerm;
 use crate::variant::{Estimate, VariantModel};
 
 /// An answer and what it is made of.
@@ -25,8 +24,8 @@ pub struct Explanation {
     pub neighbours: f64,
     /// What the correction is, in words.
     pub correction_kind: String,
-    /// Parts of the analytical term.
-    pub terms: Vec<ExplainedTerm>,
+    /// Every step from nothing to the answer, in order: their sum is the answer.
+    pub steps: Vec<Step>,
     /// Where the point lies, in words: `inside (m between 256 and 512 at this line)`.
     pub domain: String,
     /// Measured points nearest to it, the nearest first.
@@ -35,21 +34,106 @@ pub struct Explanation {
     pub error: Option<(&'static str, RegionError)>,
 }
 
-/// Explains a prediction of `model`.
-pub(crate) fn explain(model: &VariantModel, point: &Point, prediction: Prediction) -> Explanation {
+/// One step on the way to an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// `launch`, `memory`, `overlapped`, `learned correction`, `measured neighbours`.
+    pub name: &'static str,
+    /// What it is made of, in words.
+    pub detail: Option<String>,
+    /// The factor on what stood before, of steps that are one; none for those that add.
+    pub factor: Option<f64>,
+    /// How it moves the time.
+    pub shift: Shift,
+}
+
+/// Explains the answer that `model` gave when asked for `choice`.
+pub(crate) fn explain(
+    model: &VariantModel,
+    point: &Point,
+    choice: BasisChoice,
+    prediction: Prediction,
+) -> Explanation {
     let parameters = point.parameters();
     let location = model.domain.locate(&parameters);
-    let estimate = model.estimate(point, &parameters, location, true);
+    let estimate = model.estimate(point, &parameters, location, choice == BasisChoice::Best);
     Explanation {
         prediction,
         analytical: Nanos::saturating(exp(estimate.analytical)),
         correction: exp(estimate.correction),
         neighbours: exp(estimate.line),
         correction_kind: model.correction.describe(),
-        terms: model.term.parts(point),
+        steps: steps(model, point, choice, &estimate, &prediction),
         domain: domain_text(model, point, &estimate),
         nearest: nearest(model, point, &estimate),
         error: error_of(model, &estimate),
+    }
+}
+
+/// Steps under way: each is the difference of two rounded times, so that nothing is lost.
+#[derive(Default)]
+struct Walk {
+    at: Nanos,
+    steps: Vec<Step>,
+}
+
+impl Walk {
+    fn to(&mut self, name: &'static str, detail: Option<String>, factor: Option<f64>, time: Nanos) {
+        let shift = Shift::between(self.at, time);
+        self.steps.push(Step { name, detail, factor, shift });
+        self.at = time;
+    }
+}
+
+fn steps(
+    model: &VariantModel,
+    point: &Point,
+    choice: BasisChoice,
+    estimate: &Estimate,
+    prediction: &Prediction,
+) -> Vec<Step> {
+    let mut walk = Walk::default();
+    match prediction.basis {
+        Basis::Learned => walk.to("learned regression", None, None, prediction.time),
+        Basis::Reference => walk.to("published model", None, None, prediction.time),
+        _ => {
+            walk_the_term(&mut walk, model, point, exp(estimate.analytical));
+            if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
+                walk_the_rest(&mut walk, estimate);
+            }
+        }
+    }
+    if prediction.basis == Basis::Measured {
+        walk.to("replaced by the measurement", None, None, prediction.time);
+    } else if walk.at != prediction.time {
+        walk.to("rounded", None, None, prediction.time);
+    }
+    walk.steps
+}
+
+fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f64) {
+    let parts = model.term.parts(point);
+    let last = parts.len().saturating_sub(1);
+    let mut sum = 0.0;
+    for (index, part) in parts.into_iter().enumerate() {
+        sum += part.nanos;
+        // The last ends at the time itself, free of what summing up rounds.
+        let reached = if index == last { total } else { sum };
+        walk.to(part.name, part.detail, None, Nanos::saturating(reached));
+    }
+}
+
+fn walk_the_rest(walk: &mut Walk, estimate: &Estimate) {
+    if estimate.correction != 0.0 {
+        let inside = estimate.location.status == DomainStatus::Inside;
+        let detail = (!inside).then(|| "of the nearest point inside, faded".to_owned());
+        let time = exp(estimate.analytical + estimate.correction);
+        let factor = Some(exp(estimate.correction));
+        walk.to("learned correction", detail, factor, Nanos::saturating(time));
+    }
+    if estimate.line != 0.0 {
+        let time = Nanos::saturating(exp(estimate.log_ns()));
+        walk.to("measured neighbours", None, Some(exp(estimate.line)), time);
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct Intervals {
 
 /// Repeats of one measurement differ by about this much on published tables (median of two runs
 /// about 1 %, mean 3 to 4 %): the band of measured points whose samples are not known.
-const REPEAT_NOISE: Band = Band(-0.03, 0.03);
+pub(crate) const REPEAT_NOISE: Band = Band(-0.03, 0.03);
 
 /// The band of lines never measured where none could be held out: between rank counts of
 /// published machines nine tenths of interpolations lie within 15 % (NVSwitch) to 31 % (PCIe).

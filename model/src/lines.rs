@@ -26,6 +26,8 @@ pub(crate) struct Lines {
     /// The values of the axis on any line, ascending.
     distinct_values: Vec<u64>,
     times: Vec<Nanos>,
+    /// The least of the times.
+    fastest: Option<Nanos>,
     /// Fifth and 95th percentile of each point's samples, zero where unknown; empty if all are.
     ranges: Vec<(Nanos, Nanos)>,
     /// Per line, what its points' log times exceed the model's by; computed at first use.
@@ -98,6 +100,7 @@ impl Lines {
         }
         self.axis_values.push(axis_value);
         self.times.push(time);
+        self.fastest = Some(self.fastest.map_or(time, |fastest| fastest.min(time)));
     }
 
     /// Ends the pushing.
@@ -142,6 +145,11 @@ impl Lines {
     /// Time of a point.
     pub(crate) fn time(&self, point: usize) -> Nanos {
         self.times[point]
+    }
+
+    /// The least measured time; zero where nothing was.
+    pub(crate) fn fastest(&self) -> Nanos {
+        self.fastest.unwrap_or_default()
     }
 
     /// Fifth and 95th percentile of a point's samples, where known.

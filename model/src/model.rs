@@ -1,6 +1,7 @@
 //! A model: what was fitted for one machine, and the answers it gives.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 
 use kernelgauge_data::{CacheState, CustomPoint, DataSet, Family, Machine, Origin, Point, nearest};
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::domain::Location;
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
-use crate::fit::{FitError, FitOptions, Kin, VariantTask, fit_variant, groups};
+use crate::fit::{FitError, FitOptions, Kin, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups};
 use crate::held_out::HeldOut;
 use crate::prediction::{BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
@@ -47,6 +48,29 @@ pub struct Insufficient {
     pub cache: CacheState,
     /// What is lacking.
     pub reason: String,
+}
+
+impl Insufficient {
+    /// What would make a model of it.
+    pub fn remedy(&self) -> &'static str {
+        remedy(&self.reason)
+    }
+}
+
+/// `gemm bf16: 3 points; at least 4 are needed`
+impl fmt::Display for Insufficient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.family, self.variant, self.reason)
+    }
+}
+
+/// What helps against `reason`.
+pub(crate) fn remedy(reason: &str) -> &'static str {
+    if reason.starts_with(NO_LOAD_SIGNAL) {
+        return "measure larger sizes, up to where the time grows with the work; as long as the \
+                launch is all that takes time, more points say nothing";
+    }
+    "measure at least four points per variant, over two octaves of work or more"
 }
 
 /// A variant's model: fitted here, or still as text until a question needs it.
@@ -146,10 +170,11 @@ impl Model {
             }
         }
         if sections.is_empty() {
-            let first = insufficient.first().map_or(String::new(), |lacking| {
-                format!("{} {}: {}", lacking.family, lacking.variant, lacking.reason)
+            let machine = machine.name.clone();
+            return Err(match insufficient.into_iter().next() {
+                Some(first) => FitError::Insufficient { machine, first },
+                None => FitError::NoRecords { machine },
             });
-            return Err(FitError::Insufficient { machine: machine.name.clone(), first });
         }
         let header = Header {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -209,6 +234,19 @@ impl Model {
         names
     }
 
+    /// Whether it has a model for a variant.
+    pub fn has_variant(&self, family: Family, variant: &str) -> bool {
+        self.sections.iter().any(|section| section.family == family && section.name == variant)
+    }
+
+    /// Names of the parameters a variant was measured over; none where it has no such variant,
+    /// or a damaged one.
+    pub fn parameter_names(&self, family: Family, variant: &str) -> Option<Vec<String>> {
+        let mut sections = self.sections.iter();
+        let section = sections.find(|each| each.family == family && each.name == variant)?;
+        Some(section.get().ok()?.domain.names().map(str::to_owned).collect())
+    }
+
     /// The errors of every variant on held-out points.
     ///
     /// # Errors
@@ -249,12 +287,28 @@ impl Model {
             if location.status == DomainStatus::Outside && !query.extrapolate {
                 return Err(self.outside(query.point, model, &location));
             }
+            self.not_too_far(query.point, model, &location)?;
             let (machine, status) = (&self.header.machine, location.status);
             return reference::predict(name, query.point, machine, model, status);
         }
-        model
+        let answer = model
             .predict(query.point, query.basis, query.extrapolate)
-            .map_err(|location| self.outside(query.point, model, &location))
+            .map_err(|location| self.outside(query.point, model, &location))?;
+        if answer.domain == DomainStatus::Outside {
+            let location = model.domain.locate(&query.point.parameters());
+            self.not_too_far(query.point, model, &location)?;
+        }
+        Ok(answer)
+    }
+
+    /// Refuses where not even `--extrapolate` gets an answer.
+    fn not_too_far(
+        &self,
+        point: &Point,
+        model: &VariantModel,
+        location: &Location,
+    ) -> Result<(), PredictError> {
+        if location.too_far { Err(self.outside(point, model, location)) } else { Ok(()) }
     }
 
     /// Answers a question and says how.
@@ -266,7 +320,7 @@ impl Model {
         let model = self.variant(query.point, query.cache)?;
         let point = arranged(query.point, model)?;
         let prediction = self.answer(model, &Query { point: &point, ..*query })?;
-        Ok(explain(model, &point, prediction))
+        Ok(explain(model, &point, query.basis, prediction))
     }
 
     /// The model of a point's variant, or why there is none.
@@ -329,6 +383,7 @@ impl Model {
             parameter,
             value,
             beyond,
+            too_far: location.too_far,
         }
     }
 }

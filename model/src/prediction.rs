@@ -97,15 +97,6 @@ pub enum Basis {
     Reference,
 }
 
-/// One part of the analytical term, in the order it is shown.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Term {
-    /// `launch`, `arithmetic`, `memory`, `latency`.
-    pub name: &'static str,
-    /// Its time.
-    pub time: Nanos,
-}
-
 /// A model's answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {

@@ -95,13 +95,18 @@ fn far_outside_is_refused_with_the_ratio_unless_asked_and_then_grows_with_the_wo
     assert_eq!((near.domain, near.basis), (DomainStatus::Near, Basis::Extrapolated));
 
     let mut before = ask(&model, &gemm(4096, 4096, 4096), true).unwrap();
-    for log in 13..24 {
+    for log in 13..=22 {
         let answer = ask(&model, &gemm(1 << log, 4096, 4096), true).unwrap();
         assert!(answer.time >= before.time, "m = 2^{log}");
         let width = |answer: &Prediction| answer.high.as_f64() / answer.low.as_f64();
         assert!(log <= 14 || width(&answer) >= width(&before) * 0.999, "m = 2^{log}");
         before = answer;
     }
+
+    // A thousand times the range is the end of it.
+    let error = ask(&model, &gemm(1 << 23, 4096, 4096), true).unwrap_err();
+    assert!(matches!(error, PredictError::Outside { too_far: true, .. }), "{error}");
+    assert!(error.hint().unwrap().starts_with("nothing is extrapolated this far"));
 }
 
 #[test]
@@ -185,6 +190,10 @@ fn a_flat_table_is_insufficient_not_a_falling_line() {
     let error = Model::fit(&data_set(flat.clone()), &FitOptions::default()).unwrap_err();
     assert!(matches!(error, FitError::Insufficient { .. }));
     assert!(error.to_string().contains("no load signal"), "{error}");
+    // More points of the same would not help.
+    assert!(error.hint().unwrap().starts_with("measure larger sizes"), "{error:?}");
+    let few = Model::fit(&data_set(flat[..2].to_vec()), &FitOptions::default()).unwrap_err();
+    assert!(few.hint().unwrap().starts_with("measure at least four points"), "{few:?}");
 
     // Beside a variant that can be fitted it is listed, and asked for it is refused.
     let mut records = gemm_table().records;
@@ -194,6 +203,7 @@ fn a_flat_table_is_insufficient_not_a_falling_line() {
     assert_eq!(model.insufficient().len(), 1);
     let error = ask(&model, &custom(&[("batch", 8)], "flat"), true).unwrap_err();
     assert!(error.to_string().contains("insufficient data"), "{error}");
+    assert!(error.hint().unwrap().starts_with("measure larger sizes"), "{error:?}");
 }
 
 /// n and k never varied: their value is the domain, not a column of the fit.

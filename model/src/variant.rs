@@ -90,13 +90,20 @@ impl VariantModel {
             BasisChoice::Learned => self.learned_answer(&parameters, &location, &estimate),
             _ => (estimate.log_ns(), self.band_of(&estimate), self.basis_of(&estimate)),
         };
+        let time = Nanos::saturating(exp(log_ns));
+        let low = Nanos::saturating(exp(log_ns + band.0));
         Ok(Prediction {
-            time: Nanos::saturating(exp(log_ns)),
-            low: Nanos::saturating(exp(log_ns + band.0)),
+            time,
+            low: low.max(self.least_time()).min(time),
             high: Nanos::saturating(exp(log_ns + band.1)),
             domain: location.status,
             basis: answered,
         })
+    }
+
+    /// The least time that can be believed: that of a launch, unless less was measured.
+    fn least_time(&self) -> Nanos {
+        Nanos::saturating(self.term.floor_ns()).min(self.lines.fastest())
     }
 
     fn measured(&self, point: usize) -> Prediction {

@@ -1,7 +1,7 @@
 //! From a name or a path to a model.
 //!
-//! A shipped machine is named by its name or by its first words, if only one has them (`h200`);
-//! anything else is a model file, or a folder that holds a `model.json`. Left to others: whether
+//! A shipped machine is named by its name or by its first words, if only one has them (`h200`),
+//! in capitals or not, with `_` or `-`; anything else is a model file, or a folder that holds a `model.json`. Left to others: whether
 //! the text is a model (`kernelgauge_model`).
 
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use kernelgauge_data::{Bytes, Diagnostic, ExitStatus, nearest};
+use kernelgauge_data::{Bytes, Diagnostic, ExitStatus, foreign, nearest};
 use kernelgauge_model::{Model, StoreError};
 use thiserror::Error;
 
@@ -49,9 +49,14 @@ pub enum MachineError {
     /// Larger than any model.
     #[error("{} has over {}, which no model file has", .0.display(), Bytes::new(MODEL_FILE_LIMIT))]
     TooLarge(PathBuf),
-    /// Not text.
-    #[error("{} is not a model file: it is not text", .0.display())]
-    NotText(PathBuf),
+    /// Something else altogether.
+    #[error("{} is not a model file: it seems to be {seems}", path.display())]
+    NotAModel {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be.
+        seems: &'static str,
+    },
     /// The file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -84,12 +89,12 @@ impl Diagnostic for MachineError {
             MachineError::NoModelInFolder(folder) => {
                 Some(format!("`calibrate fit {}` writes one", folder.display()))
             }
-            MachineError::NotAFile(_) | MachineError::TooLarge(_) | MachineError::NotText(_) => {
-                Some(
-                    "`calibrate fit` writes model files; `predict machines` lists the shipped ones"
-                        .to_owned(),
-                )
-            }
+            MachineError::NotAFile(_)
+            | MachineError::TooLarge(_)
+            | MachineError::NotAModel { .. } => Some(
+                "`calibrate fit` writes model files; `predict machines` lists the shipped ones"
+                    .to_owned(),
+            ),
             MachineError::Read { .. } => None,
             MachineError::Store { source, .. } => source.hint(),
         }
@@ -139,7 +144,11 @@ pub fn from_file(path: &Path) -> Result<Model, MachineError> {
     if bytes.len() as u64 > MODEL_FILE_LIMIT {
         return Err(MachineError::TooLarge(path.to_owned()));
     }
-    let text = String::from_utf8(bytes).map_err(|_| MachineError::NotText(path.to_owned()))?;
+    let not_a_model = |seems| MachineError::NotAModel { path: path.to_owned(), seems };
+    if let Some(seems) = foreign::seems(&bytes) {
+        return Err(not_a_model(seems));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| not_a_model(foreign::BINARY))?;
     Model::from_text(&text)
         .map_err(|source| MachineError::Store { label: path.display().to_string(), source })
 }
@@ -153,6 +162,10 @@ pub fn named(given: Option<&OsStr>) -> Result<Model, MachineError> {
     let exists = Path::new(given).exists();
     match given.to_str() {
         Some(name) => match find(name) {
+            // Another spelling of a shipped name may be the very name of a file.
+            Ok(Some(found)) if exists && !found.name.starts_with(name) => {
+                from_file(Path::new(given))
+            }
             Ok(Some(_)) => shipped(name),
             Err(error) if !exists => Err(error),
             Ok(None) if !exists => Err(unknown(name)),
@@ -163,13 +176,15 @@ pub fn named(given: Option<&OsStr>) -> Result<Model, MachineError> {
     }
 }
 
+/// Capitals and `_` in place of `-` make no other machine.
 fn find(name: &str) -> Result<Option<&'static ShippedModel>, MachineError> {
-    let exact = shipped::MODELS.iter().find(|model| model.name == name);
-    if exact.is_some() || name.is_empty() {
+    let plain = name.to_lowercase().replace('_', "-");
+    let exact = shipped::MODELS.iter().find(|model| model.name == plain);
+    if exact.is_some() || plain.is_empty() {
         return Ok(exact);
     }
     let candidates: Vec<&ShippedModel> =
-        shipped::MODELS.iter().filter(|model| is_whole_word(model.name, name)).collect();
+        shipped::MODELS.iter().filter(|model| is_whole_word(model.name, &plain)).collect();
     match candidates.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(only)),
@@ -194,4 +209,24 @@ fn unknown(name: &str) -> MachineError {
 
 fn known() -> String {
     shipped::names().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_named_in_any_case_and_with_either_dash() {
+        let name = |given: &str| match find(given) {
+            Ok(found) => found.map_or("none", |model| model.name).to_owned(),
+            Err(error) => error.to_string(),
+        };
+        for given in ["h200-sxm", "H200-SXM", "h200_sxm", "H200", "H200_Sxm"] {
+            assert_eq!(name(given), "h200-sxm", "{given}");
+        }
+        assert_eq!(name("HOST_x86_64"), "host-x86-64");
+        for given in ["", "h20", "h200sxm", "-", "_"] {
+            assert_eq!(name(given), "none", "{given}");
+        }
+    }
 }

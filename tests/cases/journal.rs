@@ -1,6 +1,7 @@
 //! Sweeps that were killed, interrupted or cut: nothing that was journalled is lost.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -102,6 +103,35 @@ fn control_c_ends_with_what_was_measured_and_says_how_to_continue() {
     let resumed = finished(&out);
     let said = String::from_utf8_lossy(&resumed.stderr).into_owned();
     assert!(said.starts_with("continuing the run begun "), "{said}");
+}
+
+/// The run is held where it says good-bye: standard error is a pipe with room for the first line
+/// of progress and no more. So the second interrupt finds it alive however fast it is.
+#[test]
+fn a_second_control_c_ends_at_once_and_keeps_what_was_measured() {
+    let out = folder("interrupted_twice").join("run");
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    // Linux lets a pipe hold sixteen pages.
+    writer.write_all(&[b'.'; 16 * 4096 - 120]).unwrap();
+    let mut child = run(&out, &[]).stderr(writer).spawn().unwrap();
+    wait_for(&out, 3_000, &mut child);
+    let pid = child.id().to_string();
+    let mut interrupts = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        interrupts += 1;
+    };
+    let mut said = String::new();
+    reader.read_to_string(&mut said).unwrap();
+    assert_eq!(status.code(), Some(130), "{}", said.trim_matches('.'));
+    assert!(interrupts >= 2, "{interrupts}");
+    let kept = whole_lines(&out);
+    assert!(kept.len() > 3_000);
+    finished(&out);
+    assert!(whole_lines(&out).starts_with(&kept));
 }
 
 #[test]

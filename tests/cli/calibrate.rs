@@ -82,6 +82,8 @@ fn mistakes_name_what_is_wrong_and_what_to_do() {
         ("--ops all_reduce", 2, "unknown op family `all_reduce`", "known: gemm, embedding"),
         ("--budget soon", 2, "`soon` is not a time", "`calibrate --help`"),
         ("--samples 0", 2, "invalid value `0`", "`calibrate --help`"),
+        ("--threads 0 --plan --device simulated", 2, "not a whole number from 1", "`calibrate"),
+        ("--seed NaN", 2, "`NaN` for `--seed <N>`: not a whole number from 0 to 1844", "--help"),
         ("--threads 100000", 2, "100000 threads", "threads"),
         ("--budgt 60s", 2, "unexpected argument `--budgt`", "a similar argument exists"),
         ("fit nowhere", 2, "nowhere", ""),
@@ -154,6 +156,65 @@ fn a_run_ends_with_data_model_and_report_and_another_continues_it() {
     // The simulated device follows a law that the model knows.
     let median = document["families"][0]["median_error"].as_f64().unwrap();
     assert!(median < 0.1, "{median}");
+}
+
+#[test]
+fn two_runs_are_compared_and_a_difference_beyond_noise_is_a_finding() {
+    let folder = folder("compare");
+    assert_eq!(calibrate(&folder, "--device simulated --quick --ops copy --out a").code, 0);
+    // The same measurements, each a fifth slower.
+    let table = fs::read_to_string(folder.join("a/samples/copy.csv")).unwrap();
+    let mut slower = String::from("direction,pinned,bytes,time_us,cache\n");
+    let mut lines = table.lines();
+    let heading: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: &str| heading.iter().position(|column| *column == name).unwrap();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |name: &str| cells[at(name)];
+        let time: f64 = cell("time_us").parse().unwrap();
+        let (direction, pinned, bytes) = (cell("direction"), cell("pinned"), cell("bytes"));
+        slower += &format!("{direction},{pinned},{bytes},{:.3},{}\n", time * 1.2, cell("cache"));
+    }
+    fs::write(folder.join("slower.csv"), slower).unwrap();
+    let imported = calibrate(&folder, "import slower.csv --out b --machine simulated");
+    assert_eq!(imported.code, 0, "{}", imported.stderr);
+    assert_eq!(calibrate(&folder, "fit b").code, 0);
+
+    let same = calibrate(&folder, "compare a a/model.json --threshold 1%");
+    assert_eq!((same.code, same.stderr.as_str()), (0, ""), "{}", same.stdout);
+    // Data set or model, it is the same comparison.
+    for sides in ["a b", "a/model.json b/model.json", "a/samples b/model.json"] {
+        let said = calibrate(&folder, &format!("compare {sides} --threshold 5%"));
+        assert_eq!(said.code, 1, "{sides}: {}{}", said.stdout, said.stderr);
+        has(&said.stdout, "variant                  basis      points   B / A median");
+        has(&said.stdout, "   1.200   ");
+        has(
+            &said.stderr,
+            "2 variants differ by more than 5 % and beyond noise: copy h2h/pageable hot",
+        );
+        let allowed = calibrate(&folder, &format!("compare {sides} --threshold 25%"));
+        assert_eq!(allowed.code, 0, "{}", allowed.stdout);
+    }
+    let markdown = calibrate(&folder, "compare a b --format markdown").stdout;
+    has(&markdown, "| copy h2h/pageable hot | measured | ");
+    let json = calibrate(&folder, "compare a b --format json --threshold 5%").stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["rows"][1]["changed"], true);
+    assert!((document["rows"][0]["median"].as_f64().unwrap() - 1.2).abs() < 0.001);
+
+    for (line, error) in [
+        ("compare a nowhere", "error: cannot read nowhere: "),
+        ("compare a slower.csv", "slower.csv is not a model file: it seems to be a CSV table"),
+        ("compare a .", "error: . holds no dataset.toml and no model.json"),
+        ("compare a b --threshold much", "not a percentage from 0% to 1000%, such as 5%"),
+        ("compare a b --ops gemm", "unknown op family `gemm`"),
+        ("compare a", "<B>"),
+    ] {
+        let said = calibrate(&folder, line);
+        assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{line}: {}", said.stderr);
+        has(&said.stderr, error);
+        has(&said.stderr, "\nhint: ");
+    }
 }
 
 #[test]

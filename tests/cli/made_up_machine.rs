@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use kernelgauge_data::dataset::Manifest;
 use kernelgauge_data::{
-    Collective, CollectivePoint, Conditions, DataSet, Dtype, Flags, GemmPoint, Links, Machine,
-    Measurement, MemoryOp, MemoryPoint, Nanos, Origin, Outcome, Point, Record,
+    Collective, CollectivePoint, Conditions, CustomPoint, DataSet, Dtype, Flags, GemmPoint, Links,
+    Machine, Measurement, MemoryOp, MemoryPoint, Nanos, Origin, Outcome, Point, Record,
 };
 use kernelgauge_model::{FitOptions, Model};
 
@@ -50,6 +50,18 @@ fn softmaxes() -> impl Iterator<Item = Point> {
     })
 }
 
+/// An op of the machine's own.
+fn kernels() -> impl Iterator<Item = (Point, Nanos)> {
+    [64_u64, 256].into_iter().flat_map(|width| {
+        (0..6).map(move |octave| {
+            let batch = 1_u64 << octave;
+            let parameters = vec![("width".to_owned(), width), ("batch".to_owned(), batch)];
+            let point = Point::Custom(CustomPoint { op: "my_kernel".to_owned(), parameters });
+            (point, Nanos::new(2_000 + 10 * batch * width))
+        })
+    })
+}
+
 /// What was "measured".
 pub fn data_set() -> DataSet {
     let machine = Machine {
@@ -63,8 +75,10 @@ pub fn data_set() -> DataSet {
     let points =
         gemms(Dtype::Bf16).chain(gemms(Dtype::F32)).chain(all_reduces()).chain(softmaxes());
     let records = points
-        .map(|point| Record {
-            outcome: Outcome::Measured(Measurement::stated(law(&point))),
+        .map(|point| (point.clone(), law(&point)))
+        .chain(kernels())
+        .map(|(point, time)| Record {
+            outcome: Outcome::Measured(Measurement::stated(time)),
             point,
             conditions: Conditions::default(),
             flags: Flags::NONE,

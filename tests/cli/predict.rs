@@ -107,9 +107,32 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
              hint: --extrapolate answers from the analytical term, with its wider interval\n",
         ),
         (
+            "all-reduce --bytes 64GiB --ranks 8 --extrapolate",
+            "error: 64 GiB is 2048 times the largest all-reduce synthetic-8x was measured at (32 MiB)\n\
+             hint: nothing is extrapolated this far: all parameters together may lie a factor of \
+             1024 beyond what was measured, ranks and nodes a factor of 8\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 4294967295 --extrapolate",
+            "error: ranks = 4294967295 is 536870912 times the largest ranks of all-reduce \
+             synthetic-8x was measured at (8)\n\
+             hint: nothing is extrapolated this far: all parameters together may lie a factor of \
+             1024 beyond what was measured, ranks and nodes a factor of 8\n",
+        ),
+        (
+            "all-reduce --bytes 0.3 --ranks 8",
+            "error: --bytes: `0.3` is not a whole number of bytes\n\
+             hint: sizes look like 65536, 64K or 64KiB (1024 each) or 64KB (1000 each)\n",
+        ),
+        (
+            "all-reduce --bytes 16EiB --ranks 8",
+            "error: --bytes: `16EiB` is larger than 2^64 - 1 bytes, the largest size there is\n\
+             hint: sizes look like 65536, 64K or 64KiB (1024 each) or 64KB (1000 each)\n",
+        ),
+        (
             "all-reduce --bytes -4 --ranks 8",
             "error: --bytes: `-4` is not a size in bytes\n\
-             hint: sizes look like 65536, 64KiB (1024 each) or 64KB (1000 each)\n",
+             hint: sizes look like 65536, 64K or 64KiB (1024 each) or 64KB (1000 each)\n",
         ),
         (
             "all-reduce --bytes 1KiB --ranks 1",
@@ -135,7 +158,7 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
         ),
         (
             "copy --direction h2d --bytes 1MiB",
-            "error: synthetic-8x has no copy measurements\nhint: it has gemm, memory, collective\n",
+            "error: synthetic-8x has no copy measurements\nhint: it has gemm, memory, collective, custom\n",
         ),
     ] {
         let said = ask(question, &model);

@@ -42,7 +42,7 @@ fn every_row_is_answered_in_order_or_says_why_not() {
          hint: did you mean `gemm`? known: gemm, embedding, memory, copy, collective, attention, \
          custom, add, scale, relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat, \
          fill, all_reduce, all_gather, reduce_scatter, all_to_all, all_to_all_v, broadcast, \
-         reduce, gather, scatter, send_recv\n\
+         reduce, gather, scatter, send_recv, my_kernel\n\
          error: standard input:8: 3 cells, but 8 columns\n\
          note: all-reduce was not measured in bf16; f16 answers for it at the same bytes (1 rows)\n\
          warning: synthetic-8x was fitted to synthetic data; its times mean nothing\n\
@@ -60,9 +60,67 @@ fn every_row_is_answered_in_order_or_says_why_not() {
     assert_eq!((&rows[0]["error"], &rows[1]["input"]), (&Value::Null, &"[1]".into()));
     assert_eq!(
         (&rows[2]["error"], &rows[2]["time_us"]),
-        (&"`dtype` is missing".into(), &Value::Null)
+        (&"which dtype? synthetic-8x has gemm in f32, bf16".into(), &Value::Null)
     );
     assert_eq!(rows[2]["m"], 1);
+}
+
+/// The same question alone and in a file has the same answer, whatever is left out of it.
+#[test]
+fn what_a_row_leaves_out_has_the_default_of_the_single_question() {
+    let model = model_file("defaults").display().to_string();
+    for (header, row, question) in [
+        ("op,ranks,bytes", "all_reduce,8,1048576", "all-reduce --ranks 8 --bytes 1MiB"),
+        ("op,dtype,ranks,bytes", "all_reduce,,8,3000", "all-reduce --ranks 8 --bytes 3000"),
+        ("op,rows,columns", "softmax,64,1024", "softmax --rows 64 --columns 1024"),
+        ("op,width,batch", "my_kernel,64,5", "custom my_kernel --set width=64 --set batch=5"),
+        (
+            "family,op,parameters",
+            "custom,my_kernel,batch=5;width=64",
+            "custom my_kernel --set width=64 --set batch=5",
+        ),
+    ] {
+        let batch =
+            predict_reading(&["batch", "-", "--machine", &model], &format!("{header}\n{row}\n"));
+        let options = ["--format", "json", "--machine", &model];
+        let alone = predict(&question.split(' ').chain(options).collect::<Vec<_>>());
+        let json: Value = serde_json::from_str(&alone.stdout).unwrap();
+        assert_eq!(batch.code, 0, "{row}: {}", batch.stderr);
+        let expected =
+            format!("\n{row},{},{},{},", json["time_us"], json["low_us"], json["high_us"]);
+        let trimmed = |text: &str| text.replace(".0,", ",");
+        assert!(
+            trimmed(&batch.stdout).contains(&trimmed(&expected)),
+            "{} {expected}",
+            batch.stdout
+        );
+    }
+}
+
+#[test]
+fn an_op_of_the_machines_own_is_named_by_the_command_or_by_each_row() {
+    let model = model_file("own_ops").display().to_string();
+    let arguments = ["batch", "-", "--machine", &model, "--op", "my_kernel"];
+    let said = predict_reading(&arguments, "batch,width\n4,64\n4,\nfour,64\n");
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert!(lines[1].starts_with("4,64,4.56,"), "{}", lines[1]);
+    assert!(lines[2].ends_with(",`width` is missing"), "{}", lines[2]);
+    assert!(lines[3].ends_with(",\"batch is `four`, not a whole number\""), "{}", lines[3]);
+
+    let json = "{\"op\":\"my_kernel\",\"batch\":4,\"width\":64}\n{\"op\":\"my_kernle\"}\n";
+    let said = predict_reading(&["batch", "-", "--machine", &model], json);
+    assert!(said.stdout.contains("\"time_us\":4.56,"), "{}", said.stdout);
+    assert!(said.stderr.contains("hint: did you mean `my_kernel`? known: "), "{}", said.stderr);
+
+    // No column of it is taken for a slip.
+    let said = predict_reading(&["batch", "-", "--machine", &model], "op,width,batch\n");
+    assert_eq!(
+        said.stderr,
+        "warning: synthetic-8x was fitted to synthetic data; its times mean nothing\n"
+    );
+    let gemm = "{\"op\":\"gemm\",\"m\":8,\"n\":1024,\"k\":1024}\n";
+    let said = predict_reading(&["batch", "-", "--machine", &model], gemm);
+    assert!(said.stderr.contains("hint: add a column `dtype`, such as f32\n"), "{}", said.stderr);
 }
 
 #[test]

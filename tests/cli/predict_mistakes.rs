@@ -27,17 +27,18 @@ fn a_mistake_on_the_command_line_is_two_lines_and_exit_code_2() {
         ),
         (
             "gemm -m -1 -n 1 -k 1",
-            "error: invalid value `-1` for `-m <M>`: not a whole number\n\
+            "error: invalid value `-1` for `-m <M>`: not a whole number from 0 to 18446744073709551615\n\
              hint: `predict --help` shows every command and option\n",
         ),
         (
             "gemm -m NaN -n 1 -k 1",
-            "error: invalid value `NaN` for `-m <M>`: not a whole number\n\
+            "error: invalid value `NaN` for `-m <M>`: not a whole number from 0 to 18446744073709551615\n\
              hint: `predict --help` shows every command and option\n",
         ),
         (
             "gemm -m 99999999999999999999 -n 1 -k 1",
-            "error: invalid value `99999999999999999999` for `-m <M>`: larger than 2^64\n\
+            "error: invalid value `99999999999999999999` for `-m <M>`: not a whole number from 0 to \
+             18446744073709551615\n\
              hint: `predict --help` shows every command and option\n",
         ),
         (
@@ -79,16 +80,24 @@ fn a_file_that_is_no_model_is_refused_with_its_name() {
         fs::write(&path, content).unwrap();
         path.display().to_string()
     };
+    let mut tar = vec![0_u8; 1024];
+    tar[..10].copy_from_slice(b"model.json");
+    tar[257..262].copy_from_slice(b"ustar");
     let newer = br#"{"format":"kernelgauge-model","format_version":99}"#;
     let empty = folder.join("empty_folder");
     fs::create_dir_all(&empty).unwrap();
     for (machine, expected) in [
-        (file("empty.json", b""), "empty.json: "),
-        (file("list.json", b"[1, 2]"), "list.json: "),
+        (file("empty.json", b""), "empty.json is not a model file: it seems to be empty"),
+        (
+            file("list.json", b"[1, 2]"),
+            "list.json is not a model file: it seems to be a JSON array",
+        ),
+        (file("x.tar", &tar), "x.tar is not a model file: it seems to be a tar archive"),
+        (file("x.csv", b"m,n\n1,2\n"), "x.csv is not a model file: it seems to be a CSV table"),
         (file("foreign.json", br#"{"format":"pickle"}"#), "foreign.json: not a model"),
         (file("newer.json", newer), "99 is newer than"),
-        (file("binary.json", b"\xff\xfe\x00"), "binary.json is not a model file: it is not text"),
-        (file("deep.json", "[".repeat(200_000).as_bytes()), "deep.json: "),
+        (file("binary.json", b"\xff\xfe\x00"), "binary.json is not a model file: it seems to be"),
+        (file("deep.json", "{\"a\":".repeat(200_000).as_bytes()), "deep.json: "),
         (empty.display().to_string(), "holds no model.json"),
         ("/dev/zero".to_owned(), "/dev/zero is not a regular file"),
         ("nowhere/model.json".to_owned(), "no such machine or file: `nowhere/model.json`"),
@@ -140,4 +149,32 @@ fn a_reader_that_leaves_is_no_error_and_a_full_disk_is_one() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(said.starts_with("error: cannot write the answer: No space left"), "{said}");
+}
+
+/// `predict ... >&-`: the standard library would put /dev/null in its place and say nothing.
+#[test]
+fn a_closed_output_is_an_error() {
+    for (command, error) in [
+        (
+            env!("CARGO_BIN_EXE_predict"),
+            "error: cannot write the answer: standard output is closed",
+        ),
+        (
+            env!("CARGO_BIN_EXE_calibrate"),
+            "error: cannot write to standard output: standard output is closed",
+        ),
+    ] {
+        let run = |redirect: &str| {
+            let shell = format!("exec \"$0\" --help {redirect}");
+            Command::new("sh").args(["-c", &shell, command]).output().unwrap()
+        };
+        let output = run(">&-");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.trim_end()), (Some(3), error));
+        // To throw an answer away is no error, whichever way it is opened.
+        for redirect in [">/dev/null", "1<>/dev/null"] {
+            let output = run(redirect);
+            assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+        }
+    }
 }

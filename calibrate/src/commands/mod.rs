@@ -1,5 +1,6 @@
 //! The commands: what each flag combination does, in the order it happens.
 
+pub mod compare;
 pub mod doctor;
 pub mod evaluate;
 pub mod fit;

@@ -22,7 +22,7 @@ const LIBRARIES: [Library; 5] = [
     Library {
         check: "libnvrtc",
         names: &["libnvrtc.so.13", "libnvrtc.so.12"],
-        costs: "kernels cannot be compiled for the GPU found",
+        costs: "kernels for GPUs cannot be compiled",
         remedy: "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc` and name its \
                  folder in LD_LIBRARY_PATH",
     },
@@ -60,4 +60,16 @@ pub fn findings() -> Vec<Finding> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_library_costs_does_not_claim_a_gpu() {
+        for library in &LIBRARIES {
+            assert!(!library.costs.contains("GPU found"), "{}", library.check);
+        }
+    }
 }

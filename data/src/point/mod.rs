@@ -16,6 +16,7 @@ mod embedding;
 mod gemm;
 mod memory;
 mod parts;
+mod rebuilt;
 
 pub use attention::{AttentionPhase, AttentionPoint};
 pub use collective::{Collective, CollectivePoint};

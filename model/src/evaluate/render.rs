@@ -36,6 +36,25 @@ fn percent(share: f64) -> String {
     }
 }
 
+/// Fewer points than this have no 90th percentile worth the name.
+const ENOUGH_FOR_P90: usize = 10;
+
+/// Of fewer points than this the number within the interval is told, not the share.
+const ENOUGH_FOR_SHARE: usize = 20;
+
+fn p90(errors: &Errors) -> String {
+    if errors.points < ENOUGH_FOR_P90 { "-".to_owned() } else { percent(errors.p90) }
+}
+
+/// `91` (per cent), or `3 of 4`.
+fn covered(row: &EvaluationRow) -> String {
+    let points = row.model.points;
+    if points >= ENOUGH_FOR_SHARE {
+        return format!("{:.0}", row.coverage * 100.0);
+    }
+    format!("{:.0} of {points}", row.coverage * points as f64)
+}
+
 fn variant(row: &EvaluationRow) -> String {
     let state = row.cache.name();
     let space = if state.is_empty() { "" } else { " " };
@@ -50,8 +69,8 @@ fn table_cells(row: &EvaluationRow) -> [String; 9] {
         row.model.points.to_string(),
         percent(row.model.mape),
         percent(row.model.median),
-        percent(row.model.p90),
-        format!("{:.0}", row.coverage * 100.0),
+        p90(&row.model),
+        covered(row),
         percent(row.analytical.mape),
         lookup.map_or_else(|| "-".to_owned(), |errors| percent(errors.mape)),
     ]
@@ -66,9 +85,9 @@ fn markdown_cells(row: &EvaluationRow) -> [String; 12] {
         percent(row.model.mape),
         percent(row.model.gmae),
         percent(row.model.median),
-        percent(row.model.p90),
+        p90(&row.model),
         percent(row.model.worst),
-        format!("{:.0}", row.coverage * 100.0),
+        covered(row),
         percent(row.width),
         both(&row.analytical),
         row.interpolation.as_ref().map_or_else(|| "-".to_owned(), both),

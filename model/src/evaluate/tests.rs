@@ -68,3 +68,14 @@ fn tables_keep_to_a_hundred_columns_and_say_the_same() {
     assert!(table.contains(&mape) && evaluation.markdown().contains(&mape));
     assert!(evaluation.json().contains("\"split\": \"point\""));
 }
+
+#[test]
+fn of_a_few_points_the_number_is_told_not_a_share() {
+    let options = EvaluateOptions { splits: vec![Split::Frontier], ..EvaluateOptions::default() };
+    let mut evaluation = evaluate(&data_set(), &options);
+    let row = &mut evaluation.rows[0];
+    (row.model.points, row.coverage) = (4, 0.0);
+    let table = evaluation.table();
+    assert!(table.contains("0 of 4") && table.contains("  -  "), "{table}");
+    assert!(evaluation.markdown().contains("| - |"), "{}", evaluation.markdown());
+}

@@ -100,6 +100,10 @@ impl Group<'_> {
     }
 }
 
+/// How the reason begins where times do not grow with the work: the remedy hangs on it, and
+/// model files keep the reason only.
+pub(crate) const NO_LOAD_SIGNAL: &str = "no load signal";
+
 /// Points whose time does not grow with their work, over two octaves of it or more.
 ///
 /// A line through such points has whatever slope the noise gives it, so there is no model to be
@@ -120,7 +124,7 @@ fn no_load_signal(rows: &[Row<'_>]) -> Option<String> {
         (time_of(&by_work[..quarter]), time_of(&by_work[by_work.len() - quarter..]));
     (most < least * GROWTH).then(|| {
         let change = (most / least - 1.0) * 100.0;
-        format!("no load signal: time changes by {change:.1} % while the work grows {octaves:.0} octaves")
+        format!("{NO_LOAD_SIGNAL}: time changes by {change:.1} % while the work grows {octaves:.0} octaves")
     })
 }
 

@@ -12,13 +12,15 @@ mod select;
 mod train;
 mod variant;
 
-pub(crate) use groups::{Group, groups};
+pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
 pub(crate) use train::Task as VariantTask;
 pub(crate) use variant::fit_variant;
 
 use kernelgauge_data::{Diagnostic, ExitStatus};
 use thiserror::Error;
+
+use crate::model::Insufficient;
 
 /// How a model is fitted.
 #[derive(Debug, Clone, Default)]
@@ -43,19 +45,17 @@ pub enum FitError {
         /// The machine.
         machine: String,
         /// The first variant and what it lacks.
-        first: String,
+        first: Insufficient,
     },
 }
 
 impl Diagnostic for FitError {
     fn hint(&self) -> Option<String> {
-        let hint = match self {
+        let hint: &str = match self {
             FitError::NoRecords { .. } => {
                 "measure with `calibrate`, or import a table with `calibrate import`"
             }
-            FitError::Insufficient { .. } => {
-                "measure at least four points per variant, over two octaves of work or more"
-            }
+            FitError::Insufficient { first, .. } => first.remedy(),
         };
         Some(hint.to_owned())
     }

@@ -10,7 +10,7 @@
 use kernelgauge_data::{AttentionPhase, AttentionPoint, Machine, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible, thinned};
+use super::{Features, Part, possible, thinned};
 use crate::least_squares::{Bounded, minimise};
 use crate::math::{exp, ln, round9};
 use crate::rows::Row;
@@ -135,20 +135,24 @@ impl AttentionTerm {
         ln(total)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Attention(point) = point else { return Vec::new() };
         let parts = self.parts_of(&Shape::of(point));
-        let mut arithmetic = ExplainedTerm::new("arithmetic", parts.arithmetic_ns);
+        let mut arithmetic = Part::new("arithmetic", parts.arithmetic_ns);
         if self.units > 0 {
             let detail = format!("{:.2} waves of {} units", parts.waves, self.units);
             arithmetic = arithmetic.with(detail);
         }
         vec![
-            ExplainedTerm::new("launch", self.launch_ns),
-            ExplainedTerm::new("keys", parts.keys_ns),
+            Part::new("launch", self.launch_ns),
+            Part::new("keys", parts.keys_ns),
             arithmetic,
-            ExplainedTerm::new("memory", parts.memory_ns),
+            Part::new("memory", parts.memory_ns),
         ]
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.launch_ns
     }
 
     pub(super) fn is_sound(&self) -> bool {

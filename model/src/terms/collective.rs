@@ -9,7 +9,7 @@
 use kernelgauge_data::{CollectivePoint, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible};
+use super::{Features, Part, possible};
 use crate::least_squares::{Bounded, minimise};
 use crate::math::{exp, ln, round9};
 use crate::rows::Row;
@@ -134,18 +134,31 @@ impl CollectiveTerm {
         self.log_ns_of(point)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Collective(point) = point else { return Vec::new() };
         let (below, above, weight) = self.around(point.nodes, point.ranks);
-        let curve = if weight < 0.5 { below } else { above };
+        let (curve, other) = if weight < 0.5 { (below, above) } else { (above, below) };
         let bytes = point.bytes as f64;
         let knee = curve.faster(ln(bytes));
-        vec![
-            ExplainedTerm::new("latency", knee.latency_ns)
-                .with(format!("curve of {} ranks", curve.ranks)),
-            ExplainedTerm::new("transfer", bytes / knee.bytes_per_ns)
-                .with(format!("at {:.1} GB/s", knee.bytes_per_ns)),
-        ]
+        let transfer_ns = bytes / knee.bytes_per_ns;
+        let of_curve = exp(curve.log_ns(ln(bytes)));
+        let fill = of_curve - knee.latency_ns - transfer_ns;
+        let mut parts = vec![
+            Part::new("latency", knee.latency_ns).with(format!("curve of {} ranks", curve.ranks)),
+            Part::new("transfer", transfer_ns).with(format!("at {:.1} GB/s", knee.bytes_per_ns)),
+            Part::new(if fill < 0.0 { "overlapped" } else { "pipeline fill" }, fill),
+        ];
+        if weight != 0.0 {
+            let shift = exp(self.log_ns_of(point)) - of_curve;
+            let detail = format!("towards the curve of {} ranks", other.ranks);
+            parts.push(Part::new("between rank counts", shift).with(detail));
+        }
+        parts
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        let latencies = self.curves.iter().flat_map(|curve| &curve.knees);
+        latencies.map(|knee| knee.latency_ns).fold(f64::INFINITY, f64::min)
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -9,7 +9,7 @@
 use kernelgauge_data::{CacheState, Direction, EmbeddingPoint, Machine, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible, thinned};
+use super::{Features, Part, possible, thinned};
 use crate::least_squares::{Bounded, minimise};
 use crate::math::{exp, ln, round9};
 use crate::rows::Row;
@@ -106,17 +106,21 @@ impl EmbeddingTerm {
         ln(total)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Embedding(point) = point else { return Vec::new() };
         let traffic = self.traffic(point, point.distinct_rows());
         let reuse = point.lookups() as f64 / traffic.distinct.max(1.0);
         vec![
-            ExplainedTerm::new("launch", self.launch_ns),
-            ExplainedTerm::new("lookups", traffic.lookups * self.lookup_ns),
-            ExplainedTerm::new("memory", traffic.memory / self.memory_bytes_per_ns)
+            Part::new("launch", self.launch_ns),
+            Part::new("lookups", traffic.lookups * self.lookup_ns),
+            Part::new("memory", traffic.memory / self.memory_bytes_per_ns)
                 .with(format!("each distinct row looked up {reuse:.2} times")),
-            ExplainedTerm::new("cache", traffic.cache / self.cache_bytes_per_ns),
+            Part::new("cache", traffic.cache / self.cache_bytes_per_ns),
         ]
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.launch_ns
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -21,11 +21,10 @@ mod traffic;
 
 pub(crate) use features::{FEATURES, Features};
 
-use kernelgauge_data::{CacheState, Family, Machine, Nanos, Point};
+use kernelgauge_data::{CacheState, Family, Machine, Point};
 use serde::{Deserialize, Serialize};
 
-use crate::math::Stream;
-use crate::prediction::Term;
+use crate::math::{Stream, exp};
 use crate::rows::Row;
 
 /// The analytical term of one variant.
@@ -52,18 +51,20 @@ pub(crate) enum AnalyticalTerm {
     Power(power::PowerTerm),
 }
 
-/// One term with what explains it.
+/// A part of a term: what it adds to the parts before it, or takes from them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ExplainedTerm {
-    /// Name and time.
-    pub term: Term,
+pub(crate) struct Part {
+    /// `launch`, `arithmetic`, `memory`, `overlapped`.
+    pub name: &'static str,
+    /// Nanoseconds, negative where parts run at the same time.
+    pub nanos: f64,
     /// What it is made of, in words.
     pub detail: Option<String>,
 }
 
-impl ExplainedTerm {
+impl Part {
     fn new(name: &'static str, nanos: f64) -> Self {
-        ExplainedTerm { term: Term { name, time: Nanos::saturating(nanos) }, detail: None }
+        Part { name, nanos, detail: None }
     }
 
     fn with(mut self, detail: String) -> Self {
@@ -139,9 +140,23 @@ impl AnalyticalTerm {
         each!(self, term => term.log_ns(point, features))
     }
 
-    /// The parts the time is made of, in the order they are shown.
-    pub(crate) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
-        each!(self, term => term.parts(point))
+    /// The parts the time is made of, in the order they are shown; together they are the time.
+    ///
+    /// What runs at the same time is in the time once but in the parts twice: the last part
+    /// takes it back.
+    pub(crate) fn parts(&self, point: &Point) -> Vec<Part> {
+        let mut parts = each!(self, term => term.parts(point));
+        let sum: f64 = parts.iter().map(|part| part.nanos).sum();
+        let rest = exp(self.log_ns(point, &mut Features::new())) - sum;
+        if rest.abs() >= 0.5 {
+            parts.push(Part::new(if rest < 0.0 { "overlapped" } else { "not overlapped" }, rest));
+        }
+        parts
+    }
+
+    /// The least that any point takes: the launch, or the latency of a collective.
+    pub(crate) fn floor_ns(&self) -> f64 {
+        each!(self, term => term.floor_ns())
     }
 
     /// Whether the term can speak for points of `family`, with constants that are possible.

@@ -7,7 +7,7 @@ use kernelgauge_data::Point;
 use kernelgauge_data::point::Parameters;
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible, thinned};
+use super::{Features, Part, possible, thinned};
 use crate::least_squares::{Bounded, minimise};
 use crate::math::{exp, ln, round9};
 use crate::rows::Row;
@@ -44,11 +44,15 @@ impl PowerTerm {
         ln(self.launch_ns + self.growing_ns(&parameters))
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         vec![
-            ExplainedTerm::new("launch", self.launch_ns),
-            ExplainedTerm::new("work", self.growing_ns(&point.parameters())),
+            Part::new("launch", self.launch_ns),
+            Part::new("work", self.growing_ns(&point.parameters())),
         ]
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.launch_ns
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -8,7 +8,7 @@
 use kernelgauge_data::{Machine, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible, thinned};
+use super::{Features, Part, possible, thinned};
 use crate::least_squares::{Bounded, minimise};
 use crate::math::{exp, ln, round9};
 use crate::rows::Row;
@@ -81,16 +81,20 @@ impl TrafficTerm {
         ln(total)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let parts = self.of_point(point);
         let mut shown = vec![
-            ExplainedTerm::new("launch", self.launch_ns + parts.rows_ns),
-            ExplainedTerm::new("memory", parts.memory_ns),
+            Part::new("launch", self.launch_ns + parts.rows_ns),
+            Part::new("memory", parts.memory_ns),
         ];
         if parts.arithmetic_ns > 0.0 {
-            shown.push(ExplainedTerm::new("arithmetic", parts.arithmetic_ns));
+            shown.push(Part::new("arithmetic", parts.arithmetic_ns));
         }
         shown
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.launch_ns
     }
 
     pub(super) fn is_sound(&self) -> bool {

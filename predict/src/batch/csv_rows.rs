@@ -95,11 +95,12 @@ impl CsvRows {
 
     /// Columns that are passed through although they look like a slip of a parameter's name,
     /// with that name.
-    pub fn slips(&self) -> Vec<(String, String)> {
+    pub fn slips(&self, own: &[String]) -> Vec<(String, String)> {
         let mut known = vec!["machine", "family", "op", "columns"];
         for family in Family::ALL {
             known.extend_from_slice(fields::columns(family));
         }
+        known.extend(own.iter().map(String::as_str));
         let unknown = self.names.iter().filter(|name| !known.contains(&name.as_str()));
         unknown
             .filter(|name| name.len() > 2 && !APPENDED.contains(&name.as_str()))
@@ -243,7 +244,9 @@ mod tests {
             header,
             "m,n,k,given_time_us,layer,time_us,low_us,high_us,domain,basis,machine,error\n"
         );
-        let slips = CsvRows::from_header("dtype,bacth,m,n,k,layer").unwrap().slips();
+        let slips = CsvRows::from_header("dtype,bacth,m,n,k,layer").unwrap().slips(&[]);
         assert_eq!(slips, [("bacth".to_owned(), "batch".to_owned())]);
+        let own = ["bacth".to_owned()];
+        assert_eq!(CsvRows::from_header("dtype,bacth,m,n,k").unwrap().slips(&own), []);
     }
 }

@@ -3,18 +3,21 @@
 //! Machines that rows name are opened once each, whichever thread meets them first. Left to
 //! others: where the fields of a row stand (`csv_rows`, `json_rows`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kernelgauge_data::fields::{self, FieldError, Lookup};
-use kernelgauge_data::{Collective, Diagnostic, Dtype, Point};
-use kernelgauge_model::{PredictError, Prediction};
+use kernelgauge_data::{Collective, CustomPoint, Diagnostic, Dtype, Family, Point};
+use kernelgauge_model::{Model, PredictError, Prediction};
 use thiserror::Error;
 
-use super::op_name::{OpError, OpName};
+use super::defaults::{self, Chosen};
+use super::op_name::{OpError, OpName, OwnOps, RowOp};
 use crate::machine::MachineError;
 use crate::predictor::{Ask, Predictor};
+use crate::question::QuestionError;
 
 /// Why a row has no answer.
 #[derive(Debug, Error)]
@@ -25,6 +28,9 @@ pub enum RowError {
     /// A field is wrong.
     #[error(transparent)]
     Field(#[from] FieldError),
+    /// A field that is left out has no default.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
     /// The machine it names has no model here.
     #[error("{0}")]
     Machine(Arc<MachineError>),
@@ -42,6 +48,10 @@ impl RowError {
         match self {
             RowError::Op(error) => Some(error.hint()),
             RowError::Field(error) => error.hint(),
+            RowError::Question(QuestionError::WhichDtype { example, .. }) => {
+                Some(format!("add a column `dtype`, such as {example}"))
+            }
+            RowError::Question(error) => error.hint(),
             RowError::Machine(error) => error.hint(),
             RowError::Predict(error) => error.hint(),
             RowError::Malformed(_) => None,
@@ -59,7 +69,7 @@ type Opened = Result<Arc<Predictor>, Arc<MachineError>>;
 pub struct Desk {
     ask: Ask,
     /// The op of every row, where the command line says it.
-    op: Option<OpName>,
+    op: Option<RowOp<String>>,
     /// The machine of rows that name none.
     usual: Option<Arc<Predictor>>,
     opened: Mutex<BTreeMap<String, Opened>>,
@@ -70,13 +80,14 @@ pub struct Desk {
 pub struct Seat<'desk> {
     desk: &'desk Desk,
     last: Option<(String, Arc<Predictor>)>,
+    chosen: Chosen,
     /// Rows that another dtype answered.
     pub stand_ins: BTreeMap<StandIn, u64>,
 }
 
 impl Desk {
     /// A desk for rows that ask `usual` unless they name a machine.
-    pub fn new(ask: Ask, op: Option<OpName>, usual: Option<Predictor>) -> Self {
+    pub fn new(ask: Ask, op: Option<RowOp<String>>, usual: Option<Predictor>) -> Self {
         Desk { ask, op, usual: usual.map(Arc::new), opened: Mutex::default() }
     }
 
@@ -87,7 +98,15 @@ impl Desk {
 
     /// A place for one thread.
     pub fn seat(&self) -> Seat<'_> {
-        Seat { desk: self, last: None, stand_ins: BTreeMap::new() }
+        Seat { desk: self, last: None, chosen: Chosen::default(), stand_ins: BTreeMap::new() }
+    }
+
+    /// Names of the parameters of the usual machine's own ops, which are no slips of others.
+    pub fn own_parameters(&self) -> Vec<String> {
+        let Some(usual) = &self.usual else { return Vec::new() };
+        let own = usual.model().variants(Family::Custom);
+        let names = own.iter().filter_map(|op| usual.model().parameter_names(Family::Custom, op));
+        names.flatten().collect()
     }
 
     /// Every machine that was asked.
@@ -112,7 +131,6 @@ impl Seat<'_> {
     /// # Errors
     /// [`RowError`].
     pub fn answer(&mut self, get: Lookup<'_, '_>) -> Result<(Prediction, &str), RowError> {
-        let point = self.point(get)?;
         let ask = self.desk.ask;
         let named = get("machine").filter(|name| !name.is_empty());
         self.turn_to(named)?;
@@ -120,6 +138,14 @@ impl Seat<'_> {
             (Some((_, predictor)), _) if named.is_some() => predictor,
             (_, Some(usual)) => usual,
             _ => return Err(RowError::Machine(Arc::new(MachineError::NotNamed))),
+        };
+        let point = match &self.desk.op {
+            Some(RowOp::Known(op)) => known(op, get, predictor, &mut self.chosen)?,
+            Some(RowOp::Custom(op)) => custom(op, get, predictor)?,
+            None => match OpName::of_row(get, predictor.model())? {
+                RowOp::Known(op) => known(&op, get, predictor, &mut self.chosen)?,
+                RowOp::Custom(op) => custom(op, get, predictor)?,
+            },
         };
         let prediction = match predictor.stand_in(&point) {
             Some((other, stand_in)) => {
@@ -131,20 +157,6 @@ impl Seat<'_> {
         Ok((prediction, &predictor.machine().name))
     }
 
-    fn point(&self, get: Lookup<'_, '_>) -> Result<Point, RowError> {
-        let op = match self.desk.op {
-            Some(op) => op,
-            None => OpName::of_row(get)?,
-        };
-        let point = match op.field {
-            Some((field, value)) => fields::read_point(op.family, &|name| {
-                if name == field { Some(value) } else { get(name) }
-            }),
-            None => fields::read_point(op.family, get),
-        };
-        Ok(point?)
-    }
-
     /// Opens the machine a row names, if it is not the one of the row before.
     fn turn_to(&mut self, named: Option<&str>) -> Result<(), RowError> {
         let Some(name) = named else { return Ok(()) };
@@ -152,5 +164,58 @@ impl Seat<'_> {
             self.last = Some((name.to_owned(), self.desk.open(name)?));
         }
         Ok(())
+    }
+}
+
+/// The point of an op of ours, what the row leaves out as in a single question.
+fn known(
+    op: &OpName,
+    get: Lookup<'_, '_>,
+    predictor: &Predictor,
+    chosen: &mut Chosen,
+) -> Result<Point, RowError> {
+    let given = |name: &str| get(name).filter(|text| !text.is_empty());
+    let dtype = match given("dtype") {
+        None => chosen.dtype(op, get, predictor)?.map(Dtype::name),
+        given => given,
+    };
+    let point = fields::read_point(op.family, &|name| match op.field {
+        Some((field, value)) if name == field => Some(value),
+        _ if name == "dtype" => dtype,
+        _ => given(name).or_else(|| defaults::neutral(op.family, name, get)),
+    });
+    Ok(point?)
+}
+
+/// The point of an op of the machine's own: its parameters each in a field of its name, or all
+/// in one field `parameters`.
+fn custom(op: &str, get: Lookup<'_, '_>, predictor: &Predictor) -> Result<Point, RowError> {
+    let given = |name: &str| get(name).filter(|text| !text.is_empty());
+    if given("parameters").is_some() {
+        let get = |name: &str| if name == "op" { Some(op) } else { get(name) };
+        return Ok(fields::read_point(Family::Custom, &get)?);
+    }
+    let names = predictor.model().parameter_names(Family::Custom, op).unwrap_or_default();
+    let parameters = names.into_iter().map(|name| match given(&name) {
+        None => Err(FieldError::Missing(Cow::Owned(name))),
+        Some(value) => match value.parse() {
+            Ok(value) => Ok((name, value)),
+            Err(_) => {
+                let (column, value) = (Cow::Owned(name), value.to_owned());
+                Err(FieldError::NotAnInteger { column, value })
+            }
+        },
+    });
+    let parameters = parameters.collect::<Result<_, _>>()?;
+    Ok(Point::Custom(CustomPoint { op: op.to_owned(), parameters }))
+}
+
+impl OwnOps for Model {
+    fn has(&self, name: &str) -> bool {
+        self.has_variant(Family::Custom, name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.variants(Family::Custom)
     }
 }

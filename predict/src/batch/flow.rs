@@ -101,7 +101,7 @@ impl<'a> Batch<'a> {
         if !self.desk.has_machine() && !rows.has("machine") {
             return Err(MachineError::NotNamed.into());
         }
-        for (column, nearest) in rows.slips() {
+        for (column, nearest) in rows.slips(&self.desk.own_parameters()) {
             let text = format!("column `{column}` is passed through; did you mean `{nearest}`?");
             notes::warn(self.stderr, &text)?;
         }

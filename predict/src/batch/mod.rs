@@ -7,6 +7,7 @@
 
 mod blocks;
 mod csv_rows;
+mod defaults;
 mod desk;
 mod error;
 mod flow;
@@ -23,13 +24,14 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use kernelgauge_data::ExitStatus;
+use kernelgauge_data::nearest::UnknownName;
 
 use crate::args::BatchArguments;
 use crate::error::CommandError;
 use crate::predictor::{Ask, Predictor};
 use desk::Desk;
 use flow::Batch;
-use op_name::OpName;
+use op_name::{OpName, RowOp};
 
 /// Answers the batch.
 ///
@@ -41,9 +43,12 @@ pub fn run(
     stdout: &mut dyn Write,
     stderr: &mut dyn Write,
 ) -> Result<ExitStatus, CommandError> {
-    let op = arguments.op.as_deref().map(OpName::parse).transpose().map_err(BatchError::Op)?;
     let usual = match &arguments.model.machine {
         Some(machine) => Some(Predictor::named(Some(machine))?),
+        None => None,
+    };
+    let op = match &arguments.op {
+        Some(name) => Some(op_of_all(name, usual.as_ref()).map_err(BatchError::Op)?),
         None => None,
     };
     let desk = Desk::new(ask, op, usual);
@@ -51,6 +56,15 @@ pub fn run(
     let mut batch = Batch::new(source.name, &desk, stderr);
     batch.answer(source.reader, stdout)?;
     batch.finish()
+}
+
+/// The op of every row; one of a machine's own only where the machine is known too.
+fn op_of_all(name: &str, usual: Option<&Predictor>) -> Result<RowOp<String>, UnknownName> {
+    let Some(usual) = usual else { return OpName::parse(name).map(RowOp::Known) };
+    Ok(match OpName::parse_among(name, usual.model())? {
+        RowOp::Known(known) => RowOp::Known(known),
+        RowOp::Custom(own) => RowOp::Custom(own.to_owned()),
+    })
 }
 
 /// An opened input with the name that messages use.

@@ -1,4 +1,7 @@
 //! Which op a row is about: by a column `family` or `op`, or by the columns it has.
+//!
+//! A name that is none of ours may be that of an op of the machine's own; ours come first, and a
+//! column `family` with `custom` asks for the other.
 
 use kernelgauge_data::fields::Lookup;
 use kernelgauge_data::nearest::{self, UnknownName};
@@ -12,6 +15,23 @@ pub struct OpName {
     pub family: Family,
     /// `("op", "softmax")` or `("collective", "all_reduce")`; none where the name was a family.
     pub field: Option<(&'static str, &'static str)>,
+}
+
+/// What a row asks about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowOp<T> {
+    /// An op of ours.
+    Known(OpName),
+    /// An op of the machine's own, by name.
+    Custom(T),
+}
+
+/// The names of a machine's own ops.
+pub trait OwnOps {
+    /// Whether `name` is one.
+    fn has(&self, name: &str) -> bool;
+    /// All of them.
+    fn names(&self) -> Vec<String>;
 }
 
 /// Why nobody can tell what a row asks.
@@ -59,6 +79,21 @@ impl OpName {
         Err(nearest::unknown("op", text, families.chain(memory).chain(collectives)))
     }
 
+    /// The op of a name, which may be one of `own`.
+    ///
+    /// # Errors
+    /// The nearest name, of ours and of `own`.
+    pub fn parse_among<'a>(text: &'a str, own: &dyn OwnOps) -> Result<RowOp<&'a str>, UnknownName> {
+        match OpName::parse(text) {
+            Ok(name) => Ok(RowOp::Known(name)),
+            Err(_) if own.has(text) => Ok(RowOp::Custom(text)),
+            Err(unknown) => {
+                let known = unknown.known.into_iter().chain(own.names());
+                Err(nearest::unknown("op", text, known))
+            }
+        }
+    }
+
     /// The op of exactly this name. Allocates nothing, unlike the parsers with their errors.
     fn known(text: &str) -> Option<Self> {
         if let Some(family) = Family::ALL.into_iter().find(|family| family.name() == text) {
@@ -76,20 +111,21 @@ impl OpName {
     ///
     /// # Errors
     /// [`OpError`].
-    pub fn of_row(get: Lookup<'_, '_>) -> Result<Self, OpError> {
+    pub fn of_row<'a>(get: Lookup<'_, 'a>, own: &dyn OwnOps) -> Result<RowOp<&'a str>, OpError> {
         let field = |name: &str| get(name).filter(|text| !text.is_empty());
         if let Some(family) = field("family") {
             let family = family.parse()?;
-            return Ok(match field("op") {
-                Some(op) if family == Family::Collective => OpName::parse(op)?,
-                _ => OpName { family, field: None },
+            return Ok(match (family, field("op")) {
+                (Family::Collective, Some(op)) => RowOp::Known(OpName::parse(op)?),
+                (Family::Custom, Some(op)) => RowOp::Custom(op),
+                _ => RowOp::Known(OpName { family, field: None }),
             });
         }
         if let Some(op) = field("op") {
-            return Ok(OpName::parse(op)?);
+            return Ok(OpName::parse_among(op, own)?);
         }
         let family = inferred(&|name| field(name).is_some()).ok_or(OpError::NotNamed)?;
-        Ok(OpName { family, field: None })
+        Ok(RowOp::Known(OpName { family, field: None }))
     }
 }
 
@@ -109,24 +145,43 @@ pub fn inferred(has: &dyn Fn(&str) -> bool) -> Option<Family> {
 mod tests {
     use super::*;
 
-    fn of(fields: &[(&str, &'static str)]) -> Result<OpName, OpError> {
-        OpName::of_row(&|name| fields.iter().find(|(known, _)| *known == name).map(|(_, v)| *v))
+    struct Own;
+
+    impl OwnOps for Own {
+        fn has(&self, name: &str) -> bool {
+            matches!(name, "my_kernel" | "relu")
+        }
+
+        fn names(&self) -> Vec<String> {
+            vec!["my_kernel".to_owned(), "relu".to_owned()]
+        }
+    }
+
+    fn of(fields: &[(&str, &'static str)]) -> Result<RowOp<&'static str>, OpError> {
+        let get = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, v)| *v);
+        OpName::of_row(&get, &Own)
     }
 
     #[test]
     fn a_row_names_its_op_in_several_ways() {
-        let all_reduce =
-            OpName { family: Family::Collective, field: Some(("collective", "all_reduce")) };
-        let gemm = OpName { family: Family::Gemm, field: None };
-        let softmax = OpName { family: Family::Memory, field: Some(("op", "softmax")) };
+        let known = |family, field| RowOp::Known(OpName { family, field });
+        let all_reduce = known(Family::Collective, Some(("collective", "all_reduce")));
+        let gemm = known(Family::Gemm, None);
+        let softmax = known(Family::Memory, Some(("op", "softmax")));
+        let relu = known(Family::Memory, Some(("op", "relu")));
         for (fields, expected) in [
-            (vec![("op", "all-reduce")], all_reduce),
-            (vec![("op", "AllReduce")], all_reduce),
+            (vec![("op", "all-reduce")], all_reduce.clone()),
+            (vec![("op", "AllReduce")], all_reduce.clone()),
             (vec![("family", "collective"), ("op", "all_reduce")], all_reduce),
             (vec![("op", "softmax")], softmax),
-            (vec![("op", "gemm")], gemm),
-            (vec![("op", ""), ("m", "1"), ("n", "1"), ("k", "1")], gemm),
+            (vec![("op", "gemm")], gemm.clone()),
+            (vec![("op", ""), ("m", "1"), ("n", "1"), ("k", "1")], gemm.clone()),
             (vec![("family", "gemm"), ("op", "whatever")], gemm),
+            (vec![("op", "my_kernel")], RowOp::Custom("my_kernel")),
+            (vec![("family", "custom"), ("op", "other")], RowOp::Custom("other")),
+            // Ours come first.
+            (vec![("op", "relu")], relu),
+            (vec![("family", "custom"), ("op", "relu")], RowOp::Custom("relu")),
         ] {
             assert_eq!(of(&fields), Ok(expected), "{fields:?}");
         }
@@ -136,6 +191,8 @@ mod tests {
     fn a_name_that_is_no_op_gets_the_nearest() {
         let error = of(&[("op", "all_reduse")]).unwrap_err();
         assert!(error.hint().starts_with("did you mean `all_reduce`?"), "{}", error.hint());
+        let error = of(&[("op", "my_kernle")]).unwrap_err();
+        assert!(error.hint().starts_with("did you mean `my_kernel`?"), "{}", error.hint());
         assert_eq!(of(&[("m", "1"), ("n", "1")]), Err(OpError::NotNamed));
     }
 }

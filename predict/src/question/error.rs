@@ -91,9 +91,9 @@ impl Diagnostic for QuestionError {
             }
             QuestionError::NoSuchOp { known, .. } => Some(format!("it has {known}")),
             QuestionError::NotAParameter(_) => Some("like this: --set batch=64".to_owned()),
-            QuestionError::NotASize(_) => {
-                Some("sizes look like 65536, 64KiB (1024 each) or 64KB (1000 each)".to_owned())
-            }
+            QuestionError::NotASize(_) => Some(
+                "sizes look like 65536, 64K or 64KiB (1024 each) or 64KB (1000 each)".to_owned(),
+            ),
             QuestionError::ForwardHasNoOptimizer => Some("add --direction backward".to_owned()),
             QuestionError::Point(_) => None,
         }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::slice;
 
 use kernelgauge_data::units::four_digits;
-use kernelgauge_data::{Point, fields};
-use kernelgauge_model::{Basis, ExplainedTerm, Explanation, RegionError};
+use kernelgauge_data::{Point, Shift, fields};
+use kernelgauge_model::{Basis, Explanation, RegionError, Step};
 use serde_json::{Map, Value, json};
 
 /// Width of the label column.
@@ -18,12 +18,13 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let nearest = explanation.nearest.iter();
     let nearest: Vec<String> =
         nearest.map(|(point, time)| format!("{} {time} measured", parameters(point))).collect();
-    let terms: Vec<String> = explanation.terms.iter().map(term).collect();
+    let mut steps: Vec<String> = explanation.steps.iter().map(step).collect();
+    steps.push(format!("in all {}", explanation.prediction.time));
     labelled(out, "basis", &[basis(explanation)])?;
     if explanation.correction != 1.0 {
         labelled(out, "learned", slice::from_ref(&explanation.correction_kind))?;
     }
-    labelled(out, "terms", &terms)?;
+    labelled(out, "terms", &steps)?;
     labelled(out, "domain", slice::from_ref(&explanation.domain))?;
     labelled(out, "nearest", &nearest)?;
     let error = explanation.error.map(|(region, error)| held_out(region, &error));
@@ -32,10 +33,10 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 
 pub fn json(explanation: &Explanation) -> Value {
     let terms: Vec<Value> = explanation
-        .terms
+        .steps
         .iter()
-        .map(|ExplainedTerm { term, detail }| {
-            json!({ "name": term.name, "time_us": term.time.us(), "detail": detail })
+        .map(|Step { name, detail, factor, shift }| {
+            json!({ "name": name, "time_us": shift.us(), "factor": factor, "detail": detail })
         })
         .collect();
     let nearest: Vec<Value> = explanation
@@ -90,22 +91,33 @@ fn basis(explanation: &Explanation) -> String {
     text
 }
 
-fn term(explained: &ExplainedTerm) -> String {
-    let ExplainedTerm { term, detail } = explained;
-    match detail {
-        Some(detail) => format!("{} {} ({detail})", term.name, term.time),
-        None => format!("{} {}", term.name, term.time),
+/// `memory 26.5 µs (...)`, `overlapped -26.5 µs`, `learned correction x 0.9837 (-2.9 µs)`
+fn step(Step { name, detail, factor, shift }: &Step) -> String {
+    let detail = detail.as_deref();
+    match (factor, detail) {
+        (Some(factor), None) => format!("{name} x {} ({shift})", four_digits(*factor)),
+        (Some(factor), Some(detail)) => {
+            format!("{name} x {} ({shift}, {detail})", four_digits(*factor))
+        }
+        (None, None) => format!("{name} {}", plain(*shift)),
+        (None, Some(detail)) => format!("{name} {} ({detail})", plain(*shift)),
     }
+}
+
+/// A sign only where time is saved.
+fn plain(shift: Shift) -> String {
+    if shift.get() < 0 { shift.to_string() } else { shift.size().to_string() }
 }
 
 fn held_out(region: &str, error: &RegionError) -> String {
     let percent = |share: f64| four_digits((share * 1e4).round() / 100.0);
-    format!(
-        "{region}, held out: median {} %, p90 {} % (n={})",
-        percent(error.median),
-        percent(error.p90),
-        error.points
-    )
+    // The 90th percentile of a few points is their worst.
+    let p90 = match error.points {
+        0..10 => String::new(),
+        _ => format!(", p90 {} %", percent(error.p90)),
+    };
+    let (median, points) = (percent(error.median), error.points);
+    format!("{region}, held out: median {median} %{p90} (n={points})")
 }
 
 /// `m=4096 n=4096 k=4096`: without what is neutral.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::columns::Columns;
 use crate::fresh::Fresh;
-use crate::summary::percent;
+use crate::summary::{ENOUGH_FOR_P90, covers, percent};
 
 /// A point with what was predicted and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -134,10 +134,10 @@ impl Comparison {
                 row.family.to_string(),
                 row.points.to_string(),
                 percent(row.median_error),
-                percent(row.p90_error),
+                if row.points < ENOUGH_FOR_P90 { "-".to_owned() } else { percent(row.p90_error) },
                 percent(row.worst_error),
                 format!("{sign}{}", percent(row.bias.abs())),
-                percent(row.coverage),
+                covers(row.coverage, row.points),
                 percent(row.noise),
             ]);
         }
@@ -195,6 +195,8 @@ mod tests {
         assert_eq!((row.points, row.worst_error), (3, 0.5));
         assert!((row.median_error - 0.1).abs() < 1e-12 && row.bias.abs() < 1e-12);
         assert!((row.coverage - 2.0 / 3.0).abs() < 1e-12);
-        assert!(comparison.columns().text().contains("10 %"));
+        let text = comparison.columns().text();
+        // Three points have no 90th percentile, and no share in per cent.
+        assert!(text.contains("10 %     -    50 %") && text.contains("2 of 3"), "{text}");
     }
 }

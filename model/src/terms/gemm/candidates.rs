@@ -43,6 +43,11 @@ pub(super) struct Candidate {
     pub total_ns: f64,
     pub arithmetic_ns: f64,
     pub memory_ns: f64,
+    pub cache_ns: f64,
+    /// Adding up the parts of a split contraction.
+    pub reduction_ns: f64,
+    /// What vector lanes and blocking leave unused along small dimensions.
+    pub edges_ns: f64,
     pub tiles: f64,
 }
 
@@ -80,11 +85,21 @@ impl GemmTerm {
         let loaded = tiles * (rows + columns) * depth * shape.element_size;
         let cache_ns = loaded * self.prepared.cache_ns_per_byte;
         let mut total_ns = self.joined(arithmetic_ns, memory_ns, cache_ns);
+        let mut reduction_ns = 0.0;
         if tile.split > 0 {
             let partial = 4.0 * split * shape.results;
-            total_ns += partial * self.prepared.cache_ns_per_byte + self.split_ns;
+            reduction_ns = partial * self.prepared.cache_ns_per_byte + self.split_ns;
+            total_ns += reduction_ns;
         }
-        Candidate { total_ns, arithmetic_ns, memory_ns, tiles }
+        Candidate {
+            total_ns,
+            arithmetic_ns,
+            memory_ns,
+            cache_ns,
+            reduction_ns,
+            edges_ns: 0.0,
+            tiles,
+        }
     }
 
     /// The only candidate of a machine without tiles.
@@ -92,9 +107,16 @@ impl GemmTerm {
         let arithmetic_ns = shape.flops / self.flops_per_ns;
         let memory_ns = shape.bytes * self.prepared.memory_ns_per_byte;
         // Small dimensions leave vector lanes and blocking unused.
-        let edges = self.wave_ns * (shape.results / 64.0 + shape.depth[0] / 16.0);
-        let total_ns = self.joined(arithmetic_ns, memory_ns, 0.0) + edges;
-        Candidate { total_ns, arithmetic_ns, memory_ns, tiles: 1.0 }
+        let edges_ns = self.wave_ns * (shape.results / 64.0 + shape.depth[0] / 16.0);
+        let total_ns = self.joined(arithmetic_ns, memory_ns, 0.0) + edges_ns;
+        Candidate {
+            total_ns,
+            arithmetic_ns,
+            memory_ns,
+            edges_ns,
+            tiles: 1.0,
+            ..Candidate::default()
+        }
     }
 
     /// Times of all candidates, and the index of the smallest.

@@ -22,7 +22,7 @@ pub(in crate::terms) use fit::fit;
 use kernelgauge_data::{GemmPoint, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible};
+use super::{Features, Part, possible};
 use crate::math::{exp, ln, log2, round9};
 use candidates::{CANDIDATES, Candidate, Shape, TILES, ceil, filled};
 
@@ -155,11 +155,11 @@ impl GemmTerm {
         }
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Gemm(point) = point else { return Vec::new() };
         let (all, best) = self.candidates(&Shape::of(point));
         let chosen = &all[best];
-        let mut arithmetic = ExplainedTerm::new("arithmetic", chosen.arithmetic_ns);
+        let mut arithmetic = Part::new("arithmetic", chosen.arithmetic_ns);
         if self.quantised() {
             let (tile, units) = (TILES[best], self.units);
             let waves = chosen.tiles * self.prepared.per_unit;
@@ -170,11 +170,24 @@ impl GemmTerm {
                 1 << tile.columns,
             ));
         }
-        vec![
-            ExplainedTerm::new("launch", self.launch_ns),
+        let mut parts = vec![
+            Part::new("launch", self.launch_ns),
             arithmetic,
-            ExplainedTerm::new("memory", chosen.memory_ns),
-        ]
+            Part::new("memory", chosen.memory_ns),
+        ];
+        let further = [
+            ("cache", chosen.cache_ns),
+            ("reduction", chosen.reduction_ns),
+            ("edges", chosen.edges_ns),
+        ];
+        parts.extend(
+            further.into_iter().filter(|part| part.1 > 0.0).map(|(n, ns)| Part::new(n, ns)),
+        );
+        parts
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.launch_ns
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -14,7 +14,7 @@ pub(super) use fit::fit;
 use kernelgauge_data::{GemmPoint, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible};
+use super::{Features, Part, possible};
 use crate::math::ln;
 use blocking::{Counts, Processor, SPREAD_WORK, counts};
 
@@ -69,17 +69,21 @@ impl ProcessorGemmTerm {
         ln(total)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Gemm(point) = point else { return Vec::new() };
         let counts = batched(&self.processor(), point);
         let of =
             |steps: &[usize]| steps.iter().map(|step| counts[*step] * self.costs_ns[*step]).sum();
         vec![
-            ExplainedTerm::new("launch", of(&[0, 1])),
-            ExplainedTerm::new("arithmetic", of(&[2, 3, 4, 13])),
-            ExplainedTerm::new("packing", of(&[5, 6, 7])),
-            ExplainedTerm::new("memory", of(&[8, 9, 10, 11, 12])),
+            Part::new("launch", of(&[0, 1])),
+            Part::new("arithmetic", of(&[2, 3, 4, 13])),
+            Part::new("packing", of(&[5, 6, 7])),
+            Part::new("memory", of(&[8, 9, 10, 11, 12])),
         ]
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.costs_ns[0]
     }
 
     pub(super) fn is_sound(&self) -> bool {
