@@ -1,13 +1,9 @@
 //! The `calibrate` command: hands arguments, streams and build facts to `kernelgauge_calibrate`.
 
-#[path = "../stdout.rs"]
-mod stdout;
-
 use std::io;
 use std::process::ExitCode;
 
 use kernelgauge_calibrate::{BuildInfo, Completions};
-use stdout::GivenStdout;
 
 const BUILD: BuildInfo = BuildInfo {
     version: env!("CARGO_PKG_VERSION"),
@@ -22,7 +18,7 @@ const BUILD: BuildInfo = BuildInfo {
 };
 
 fn main() -> ExitCode {
-    let (mut stdout, mut stderr) = (GivenStdout::new(), io::stderr());
+    let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
     let status = kernelgauge_calibrate::run(std::env::args_os(), &mut stdout, &mut stderr, &BUILD);
     ExitCode::from(status.code())
 }
