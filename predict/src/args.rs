@@ -307,7 +307,7 @@ pub struct BatchArguments {
     /// Columns are those of the data sets (dtype,m,n,k for gemm); what is left out has the
     /// default of the single question. A column `family` or `op` names the op of each row (gemm,
     /// all_reduce, softmax, or an op of the machine's own) where they are mixed, a column
-    /// `machine` its machine. An op of the machine's own has a column for each parameter, or one
+    /// `machine` its machine, a column `cache` whether its operands are hot or cold. An op of the machine's own has a column for each parameter, or one
     /// column `parameters` as `batch=64;width=8`. The output has the same format and every input
     /// column, then time_us, low_us, high_us, domain, basis, machine and error.
     #[arg(value_name = "FILE|-")]

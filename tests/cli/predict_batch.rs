@@ -228,3 +228,18 @@ fn no_input_makes_a_batch_panic_or_invent_rows() {
         assert!(std::str::from_utf8(&out).is_ok(), "seed {seed} wrote no text");
     }
 }
+
+#[test]
+fn a_row_may_ask_for_cold_operands() {
+    let csv = "op,dtype,rows,columns,cache\n\
+               add,f32,1,1000000,hot\nadd,f32,1,1000000,cold\nadd,f32,1,1000000,tepid\n";
+    let said = predict_reading(&["batch", "-", "--machine", "host-x86-64"], csv);
+    let times: Vec<f64> = said
+        .stdout
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(5)?.parse().ok())
+        .collect();
+    assert!(times.len() == 2 && times[1] > times[0], "{}", said.stdout);
+    assert!(said.stderr.contains("standard input:4: cache: unknown cache state `tepid`"));
+}

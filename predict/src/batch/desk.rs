@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kernelgauge_data::fields::{self, FieldError, Lookup};
-use kernelgauge_data::{Collective, CustomPoint, Diagnostic, Dtype, Family, Point};
+use kernelgauge_data::{CacheState, Collective, CustomPoint, Diagnostic, Dtype, Family, Point};
 use kernelgauge_model::{Model, PredictError, Prediction};
 use thiserror::Error;
 
@@ -131,7 +131,10 @@ impl Seat<'_> {
     /// # Errors
     /// [`RowError`].
     pub fn answer(&mut self, get: Lookup<'_, '_>) -> Result<(Prediction, &str), RowError> {
-        let ask = self.desk.ask;
+        let mut ask = self.desk.ask;
+        if let Some(cache) = get("cache").filter(|text| !text.is_empty()) {
+            ask.cache = state(cache)?;
+        }
         let named = get("machine").filter(|name| !name.is_empty());
         self.turn_to(named)?;
         let predictor = match (&self.last, &self.desk.usual) {
@@ -165,6 +168,12 @@ impl Seat<'_> {
         }
         Ok(())
     }
+}
+
+/// The state of operands that a row asks for.
+fn state(text: &str) -> Result<CacheState, FieldError> {
+    text.parse()
+        .map_err(|error| FieldError::Unknown { column: Cow::Borrowed("cache"), name: error })
 }
 
 /// The point of an op of ours, what the row leaves out as in a single question.

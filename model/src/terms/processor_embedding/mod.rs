@@ -13,7 +13,7 @@ pub(super) use fit::{again, fit};
 use kernelgauge_data::{EmbeddingPoint, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible};
+use super::{Features, Part, possible};
 use crate::math::ln;
 use counts::{Counts, Processor, counts};
 
@@ -80,7 +80,7 @@ impl ProcessorEmbeddingTerm {
         ln(total)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Embedding(point) = point else { return Vec::new() };
         let (distinct, counts) = self.counted(point);
         let of = |steps: &[usize]| -> f64 {
@@ -88,18 +88,22 @@ impl ProcessorEmbeddingTerm {
         };
         let reuse = point.lookups() as f64 / distinct.max(1.0);
         let mut parts = vec![
-            ExplainedTerm::new("launch", of(&[0, 1])),
-            ExplainedTerm::new("lookups", of(&[2, 3, 4, 5, 6])),
-            ExplainedTerm::new("cache", of(&[7, 8, 12])),
-            ExplainedTerm::new("memory", of(&[9, 10, 11]))
+            Part::new("launch", of(&[0, 1])),
+            Part::new("lookups", of(&[2, 3, 4, 5, 6])),
+            Part::new("cache", of(&[7, 8, 12])),
+            Part::new("memory", of(&[9, 10, 11]))
                 .with(format!("each distinct row looked up {reuse:.2} times")),
         ];
         if point.direction == kernelgauge_data::Direction::Backward {
-            parts.push(ExplainedTerm::new("sorting", of(&[13, 14, 15, 16, 17])));
+            parts.push(Part::new("sorting", of(&[13, 14, 15, 16, 17])));
             let updates: Vec<usize> = (18..counts::COSTS.len()).collect();
-            parts.push(ExplainedTerm::new("updates", of(&updates)));
+            parts.push(Part::new("updates", of(&updates)));
         }
         parts
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.costs_ns[0]
     }
 
     pub(super) fn is_sound(&self) -> bool {

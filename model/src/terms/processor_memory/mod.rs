@@ -12,7 +12,7 @@ pub(super) use fit::{again, fit};
 use kernelgauge_data::Point;
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainedTerm, Features, possible};
+use super::{Features, Part, possible};
 use crate::math::ln;
 use counts::{Counts, Processor, counts};
 
@@ -71,19 +71,23 @@ impl ProcessorMemoryTerm {
         ln(total)
     }
 
-    pub(super) fn parts(&self, point: &Point) -> Vec<ExplainedTerm> {
+    pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Memory(point) = point else { return Vec::new() };
         let counts = counts(&self.processor(), point, self.cold);
         let of = |steps: std::ops::Range<usize>| -> f64 {
             steps.map(|step| counts[step] * self.costs_ns[step]).sum()
         };
         vec![
-            ExplainedTerm::new("launch", of(0..2) + of(17..18)),
-            ExplainedTerm::new("arithmetic", of(2..5)),
-            ExplainedTerm::new("rows", of(5..8)),
-            ExplainedTerm::new("cache", of(8..12)),
-            ExplainedTerm::new("memory", of(12..17) + of(18..19)),
+            Part::new("launch", of(0..2) + of(17..18)),
+            Part::new("arithmetic", of(2..5)),
+            Part::new("rows", of(5..8)),
+            Part::new("cache", of(8..12)),
+            Part::new("memory", of(12..17) + of(18..19)),
         ]
+    }
+
+    pub(super) fn floor_ns(&self) -> f64 {
+        self.costs_ns[0]
     }
 
     pub(super) fn is_sound(&self) -> bool {
