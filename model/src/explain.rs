@@ -39,7 +39,7 @@ pub struct Explanation {
 pub(crate) fn explain(model: &VariantModel, point: &Point, prediction: Prediction) -> Explanation {
     let parameters = point.parameters();
     let location = model.domain.locate(&parameters);
-    let estimate = model.estimate(point, &parameters, location, true);
+    let estimate = model.estimate(point, &parameters, location, model.lines.find(&parameters));
     Explanation {
         prediction,
         analytical: Nanos::saturating(exp(estimate.analytical)),
