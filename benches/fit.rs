@@ -6,8 +6,9 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench may fail where it stands")]
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use kernelgauge_data::{DataSet, Family};
 use kernelgauge_model::{FitOptions, Model};
 
@@ -39,7 +40,9 @@ fn whole(criterion: &mut Criterion) {
 
 fn bench(criterion: &mut Criterion, name: &str, data: &DataSet) {
     let mut group = criterion.benchmark_group("fit");
-    group.sample_size(10);
+    // A fit takes long and varies little: one for warming up, one for each sample.
+    group.sample_size(10).sampling_mode(SamplingMode::Flat);
+    group.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_millis(1));
     group.bench_function(name, |bencher| {
         bencher.iter(|| Model::fit(data, &FitOptions::default()).unwrap());
     });

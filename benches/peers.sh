@@ -3,18 +3,20 @@
 # (H200, vLLM 0.24.0). Installs the peer from PyPI into a virtual environment under target/.
 #
 #   benches/peers.sh
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 
 peer=target/peers
-if [ ! -x "$peer/bin/python" ]; then
+if ! "$peer/bin/python" -c 'import aiconfigurator_core' 2>/dev/null; then
   python3 -m venv "$peer"
   "$peer/bin/pip" install --quiet aiconfigurator-core==0.12.0
 fi
 
 echo "kernelgauge"
-cargo bench --bench predict -- 'one gemm prediction' 2>/dev/null | grep -A1 -E '^one gemm prediction' |
-  sed -n 's/^one gemm prediction.\(measured point\|measured line\|unseen line\).*time:/  \1 /p'
+# criterion puts the times on a line of their own where the name is long.
+cargo bench --quiet --bench predict -- --noplot 'one gemm prediction' | awk '
+  /^one gemm prediction\// { name = $0; sub(/.*\//, "", name); sub(/ *time:.*/, "", name) }
+  / time: / { sub(/.*time: */, ""); printf "  %-15s %s\n", name, $0 }'
 
 echo "aiconfigurator-core 0.12.0"
 "$peer/bin/python" - <<'PYTHON'

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::time::Duration;
 use std::{fs, io};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -25,6 +26,7 @@ fn gemm(m: u64, n: u64, k: u64) -> Point {
 fn one(criterion: &mut Criterion) {
     let predictor = Predictor::shipped(MACHINE).unwrap();
     let mut group = criterion.benchmark_group("one gemm prediction");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
     for (name, point) in [
         ("measured point", gemm(4096, 4096, 4096)),
         ("measured line", gemm(3000, 4096, 4096)),

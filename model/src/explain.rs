@@ -56,7 +56,8 @@ pub(crate) fn explain(
 ) -> Explanation {
     let parameters = point.parameters();
     let location = model.domain.locate(&parameters);
-    let estimate = model.estimate(point, &parameters, location, choice == BasisChoice::Best);
+    let line = (choice == BasisChoice::Best).then(|| model.lines.find(&parameters)).flatten();
+    let estimate = model.estimate(point, &parameters, location, line);
     Explanation {
         prediction,
         analytical: Nanos::saturating(exp(estimate.analytical)),

@@ -30,8 +30,19 @@ pub(crate) struct Lines {
     fastest: Option<Nanos>,
     /// Fifth and 95th percentile of each point's samples, zero where unknown; empty if all are.
     ranges: Vec<(Nanos, Nanos)>,
-    /// Per line, what its points' log times exceed the model's by; computed at first use.
-    residuals: Vec<OnceLock<Box<[f32]>>>,
+    /// Per line, what is known of its points; computed at first use.
+    known: Vec<OnceLock<Box<[Known]>>>,
+}
+
+/// What answers on a measured line need of one of its points.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    /// What the point's log time exceeds the model's by.
+    pub residual: f32,
+    /// Natural logarithm of its time in nanoseconds.
+    pub log_ns: f64,
+    /// Base-two logarithm of its axis value.
+    pub octave: f64,
 }
 
 /// Where a question lies on its line.
@@ -106,7 +117,7 @@ impl Lines {
     /// Ends the pushing.
     pub(crate) fn seal(&mut self) {
         self.starts.push(self.times.len() as u32);
-        self.residuals = vec![OnceLock::new(); self.starts.len() - 1];
+        self.known = vec![OnceLock::new(); self.starts.len() - 1];
         self.distinct_values = self.axis_values.clone();
         self.distinct_values.sort_unstable();
         self.distinct_values.dedup();
@@ -203,20 +214,14 @@ impl Lines {
         None
     }
 
-    /// Residuals of a line's points, from `compute` at the first call.
-    pub(crate) fn residuals(&self, line: usize, compute: impl FnOnce() -> Box<[f32]>) -> &[f32] {
-        self.residuals[line].get_or_init(compute)
+    /// What is known of a line's points, from `compute` at the first call.
+    pub(crate) fn known(&self, line: usize, compute: impl FnOnce() -> Box<[Known]>) -> &[Known] {
+        self.known[line].get_or_init(compute)
     }
 
     /// Whether any line was measured at a value of the axis.
     pub(crate) fn has_axis_value(&self, value: u64) -> bool {
         self.distinct_values.binary_search(&value).is_ok()
-    }
-
-    /// Octaves between the two points around a place that lies between them.
-    pub(crate) fn gap(&self, place: &Place) -> f64 {
-        let [low, high] = [place.point, place.point + 1].map(|index| self.octave(index));
-        high - low
     }
 
     /// Base-two logarithm of a point's axis value.
@@ -258,7 +263,8 @@ mod tests {
         assert_eq!(find(&[1, 17, 8]).unwrap().position, Position::After);
         assert_eq!(find(&[2, 3, 8]).unwrap().position, Position::Before);
         assert!(find(&[3, 4, 8]).is_none());
-        assert_eq!(lines.gap(&find(&[1, 5, 8]).unwrap()), 2.0);
+        let between = find(&[1, 5, 8]).unwrap();
+        assert_eq!([between.point, between.point + 1].map(|at| lines.octave(at)), [2.0, 4.0]);
         assert_eq!(&lines.parameters(2, 3)[..], &[2, 1, 9]);
     }
 }

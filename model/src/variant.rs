@@ -13,7 +13,7 @@ use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
 use crate::interval::{Band, Intervals, Region};
-use crate::lines::{Lines, Place, Position};
+use crate::lines::{Known, Lines, Place, Position};
 use crate::math::{exp, ln, log2, pow};
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
 use crate::shape::with_parameters;
@@ -70,18 +70,16 @@ impl VariantModel {
         extrapolate: bool,
     ) -> Result<Prediction, Location> {
         let parameters = point.parameters();
-        if basis == BasisChoice::Best
-            && let Some(place) = self.lines.find(&parameters)
-            && place.position == Position::Exact
-        {
-            return Ok(self.measured(place.point));
+        let with_line = basis == BasisChoice::Best;
+        let place = if with_line { self.lines.find(&parameters) } else { None };
+        if let Some(Place { point, position: Position::Exact, .. }) = place {
+            return Ok(self.measured(point));
         }
         let location = self.domain.locate(&parameters);
         if location.status == DomainStatus::Outside && !extrapolate {
             return Err(location);
         }
-        let with_line = basis == BasisChoice::Best;
-        let estimate = self.estimate(point, &parameters, location, with_line);
+        let estimate = self.estimate(point, &parameters, location, place);
         let (log_ns, band, answered) = match basis {
             BasisChoice::Analytical => {
                 let band = self.beyond(self.intervals.analytical, &location);
@@ -155,13 +153,13 @@ impl VariantModel {
         self.intervals.band(estimate.region)
     }
 
-    /// Puts an answer together. `with_line` adds what is known of the line.
+    /// Puts an answer together. `place` adds what is known of the line that the question lies on.
     pub(crate) fn estimate(
         &self,
         point: &Point,
         parameters: &Parameters,
         location: Location,
-        with_line: bool,
+        place: Option<Place>,
     ) -> Estimate {
         let mut features = Features::new();
         let analytical = self.term.log_ns(point, &mut features);
@@ -182,29 +180,28 @@ impl VariantModel {
             return estimate;
         }
         estimate.correction = self.correction.log_ratio(&features, parameters);
-        if with_line && let Some(place) = self.lines.find(parameters) {
-            estimate.place = Some(place);
-            estimate.line = self.blend * self.line_residual(point, parameters, &place);
-            if place.position == Position::Between {
-                if self.confined {
-                    let (low, high) = self.between_neighbours(&place);
-                    let confined = estimate.log_ns().clamp(low, high);
-                    estimate.line += confined - estimate.log_ns();
-                }
-                let gap = self.lines.gap(&place);
-                let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
-                estimate.region = Region::Known { gap, fresh };
+        let Some(place) = place else { return estimate };
+        let known = self.known_of(point, place.line);
+        let found = place.point - self.lines.span(place.line).start;
+        estimate.place = Some(place);
+        estimate.line =
+            self.blend * self.line_residual(parameters, &known[found..], place.position);
+        if let (Position::Between, [low, high, ..]) = (place.position, &known[found..]) {
+            if self.confined {
+                let (least, most) = around(low.log_ns, high.log_ns);
+                let confined = estimate.log_ns().clamp(least, most);
+                estimate.line += confined - estimate.log_ns();
             }
+            let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
+            estimate.region = Region::Known { gap: high.octave - low.octave, fresh };
         }
         estimate
     }
 
-    /// Log times between which an answer is kept that lies between two measured points: their
-    /// range and 2 % beyond.
+    /// Log times between which an answer is kept that lies between two measured points.
     pub(crate) fn between_neighbours(&self, place: &Place) -> (f64, f64) {
-        const BEYOND: f64 = 0.02;
         let [a, b] = [place.point, place.point + 1].map(|i| ln(self.lines.time(i).as_f64()));
-        (a.min(b) - BEYOND, a.max(b) + BEYOND)
+        around(a, b)
     }
 
     /// The correction outside the domain: that of the nearest point inside, fading, except where
@@ -218,28 +215,27 @@ impl VariantModel {
     }
 
     /// What the measured points of the question's line exceed the model's answer by, there.
-    fn line_residual(&self, point: &Point, parameters: &Parameters, place: &Place) -> f64 {
-        let residuals = self.residuals_of(point, place.line);
-        let first = self.lines.span(place.line).start;
-        let at = |index: usize| f64::from(residuals[index - first]);
+    /// `known` begins with the point found.
+    fn line_residual(&self, parameters: &Parameters, known: &[Known], position: Position) -> f64 {
+        let at = |known: &Known| f64::from(known.residual);
         let octave = || log2(parameters[self.lines.axis()].max(1) as f64);
-        match place.position {
-            Position::Exact => at(place.point),
-            Position::Between => {
-                let low = self.lines.octave(place.point);
-                let weight = (octave() - low) / (self.lines.octave(place.point + 1) - low);
-                (1.0 - weight) * at(place.point) + weight * at(place.point + 1)
+        match (position, known) {
+            (Position::Exact, [found, ..]) => at(found),
+            (Position::Between, [low, high, ..]) => {
+                let weight = (octave() - low.octave) / (high.octave - low.octave);
+                (1.0 - weight) * at(low) + weight * at(high)
             }
-            Position::Before | Position::After => {
-                let distance = (octave() - self.lines.octave(place.point)).abs();
-                at(place.point) * pow(0.5, distance)
+            (Position::Before | Position::After, [found, ..]) => {
+                let distance = (octave() - found.octave).abs();
+                at(found) * pow(0.5, distance)
             }
+            _ => 0.0,
         }
     }
 
-    /// Residuals of the measured points of a line, computed once.
-    pub(crate) fn residuals_of(&self, point: &Point, line: usize) -> &[f32] {
-        self.lines.residuals(line, || {
+    /// What is known of the measured points of a line, computed once.
+    fn known_of(&self, point: &Point, line: usize) -> &[Known] {
+        self.lines.known(line, || {
             let mut features = Features::new();
             self.lines
                 .span(line)
@@ -248,9 +244,17 @@ impl VariantModel {
                     let measured = with_parameters(point, &parameters);
                     let analytical = self.term.log_ns(&measured, &mut features);
                     let correction = self.correction.log_ratio(&features, &parameters);
-                    (ln(self.lines.time(index).as_f64()) - analytical - correction) as f32
+                    let log_ns = ln(self.lines.time(index).as_f64());
+                    let residual = (log_ns - analytical - correction) as f32;
+                    Known { residual, log_ns, octave: self.lines.octave(index) }
                 })
                 .collect()
         })
     }
+}
+
+/// The range of two log times and 2 % beyond.
+fn around(a: f64, b: f64) -> (f64, f64) {
+    const BEYOND: f64 = 0.02;
+    (a.min(b) - BEYOND, a.max(b) + BEYOND)
 }

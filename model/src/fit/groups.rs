@@ -49,6 +49,9 @@ pub(crate) fn groups(records: &[Record]) -> Vec<Group<'_>> {
 /// commoner use, and the two times differ. One that was measured in place only stays.
 fn out_of_place<'data>(records: &[&'data Record]) -> Vec<&'data Record> {
     let in_place = |record: &Record| record.conditions.kernel == IN_PLACE;
+    if !records.iter().any(|record| in_place(record)) {
+        return records.to_vec();
+    }
     let elsewhere: BTreeSet<&Point> =
         records.iter().filter(|record| !in_place(record)).map(|record| &record.point).collect();
     let stays = |record: &&&Record| !in_place(record) || !elsewhere.contains(&record.point);

@@ -3,6 +3,8 @@
 //! Candidates are fitted on part of the rows and judged on the rest, by single points and by
 //! whole lines. A richer candidate has to beat a simpler one by 2 %.
 
+use rayon::prelude::*;
+
 use super::folds::{self, Held, SMALL};
 use super::train::{Task, train_as};
 use crate::correction::Candidate;
@@ -126,9 +128,10 @@ struct Judged {
 fn judge(task: &Task<'_>, candidate: Candidate, folds: &[Inner<'_>]) -> (f64, Choice) {
     let mut judged = Judged::default();
     let all = Choice { confined: false, ..Choice::with_neighbours(candidate) };
-    for fold in folds {
-        let model = train_as(task, &fold.kept, fold.term.clone(), &all);
-        collect(&model, &fold.out, &mut judged);
+    let models: Vec<VariantModel> =
+        folds.par_iter().map(|fold| train_as(task, &fold.kept, fold.term.clone(), &all)).collect();
+    for (model, fold) in models.iter().zip(folds) {
+        collect(model, &fold.out, &mut judged);
     }
     let loss = |blend: f64, confined: bool| {
         mean_size(&judged.on_lines.iter().map(|p| p.error(blend, confined)).collect::<Vec<_>>())
@@ -152,7 +155,8 @@ fn judge(task: &Task<'_>, candidate: Candidate, folds: &[Inner<'_>]) -> (f64, Ch
 fn collect(model: &VariantModel, out: &[Row<'_>], judged: &mut Judged) {
     for row in out {
         let location = model.domain.locate(&row.parameters);
-        let estimate = model.estimate(row.point, &row.parameters, location, true);
+        let estimate =
+            model.estimate(row.point, &row.parameters, location, model.lines.find(&row.parameters));
         let without = estimate.analytical + estimate.correction;
         let residual = row.log_ns - without;
         let Some(place) = estimate.place else {

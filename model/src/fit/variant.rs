@@ -59,7 +59,8 @@ fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
     let mut residuals = Residuals::default();
     for row in out {
         let location = model.domain.locate(&row.parameters);
-        let estimate = model.estimate(row.point, &row.parameters, location, true);
+        let estimate =
+            model.estimate(row.point, &row.parameters, location, model.lines.find(&row.parameters));
         let residual = row.log_ns - estimate.log_ns();
         match estimate.region {
             Region::Known { gap, fresh: true } => residuals.fresh.push((gap, residual)),

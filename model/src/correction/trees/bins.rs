@@ -4,8 +4,8 @@ use ndarray::{ArrayBase, Axis, Data, Ix2};
 
 /// The bin of every feature of every row.
 pub(super) struct Bins {
-    /// Row after row.
-    binned: Vec<u8>,
+    /// Row after row, each bin as its place in a histogram of all features.
+    places: Vec<u16>,
     /// Per feature the upper edges of all bins but the last, ascending.
     edges: Vec<Vec<f32>>,
     /// Where each feature's bins begin in a histogram; one more than there are features.
@@ -16,30 +16,29 @@ impl Bins {
     /// Cuts every column of `records` into at most `most` bins. Not a number counts as smallest.
     pub(super) fn of<D: Data<Elem = f64>>(records: &ArrayBase<D, Ix2>, most: usize) -> Self {
         let (rows, width) = records.dim();
-        let mut binned = vec![0; rows * width];
-        let mut edges = Vec::with_capacity(width);
+        let mut places = vec![0; rows * width];
+        let mut edges: Vec<Vec<f32>> = Vec::with_capacity(width);
+        let mut offsets = vec![0];
         for (feature, column) in records.axis_iter(Axis(1)).enumerate() {
             let values: Vec<f32> = column
                 .iter()
                 .map(|value| if value.is_nan() { f32::NEG_INFINITY } else { *value as f32 })
                 .collect();
             let of_feature = cut(&values, most);
+            let offset = offsets[feature];
             for (row, value) in values.iter().enumerate() {
                 let bin = of_feature.partition_point(|edge| edge < value);
-                binned[row * width + feature] = bin as u8;
+                places[row * width + feature] = (offset + bin) as u16;
             }
+            offsets.push(offset + of_feature.len() + 1);
             edges.push(of_feature);
         }
-        let mut offsets = vec![0];
-        for of_feature in &edges {
-            offsets.push(offsets[offsets.len() - 1] + of_feature.len() + 1);
-        }
-        Bins { binned, edges, offsets }
+        Bins { places, edges, offsets }
     }
 
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
-        self.binned.len() / self.width().max(1)
+        self.places.len() / self.width().max(1)
     }
 
     /// Number of features.
@@ -47,11 +46,11 @@ impl Bins {
         self.edges.len()
     }
 
-    /// The bins of one row.
+    /// The bins of one row, as places in a histogram of all features.
     #[inline]
-    pub(super) fn row(&self, row: usize) -> &[u8] {
+    pub(super) fn row(&self, row: usize) -> &[u16] {
         let width = self.width();
-        &self.binned[row * width..(row + 1) * width]
+        &self.places[row * width..(row + 1) * width]
     }
 
     /// Where each feature's bins begin in a histogram.

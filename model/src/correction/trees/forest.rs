@@ -19,8 +19,11 @@ pub(crate) const LEAF_STEP: f64 = 1e-5;
 /// Longest path of a tree.
 pub(super) const DEPTH: usize = 6;
 
-/// Trees that descend together.
+/// Trees that descend together; more do not fit the processor's registers.
 const LANES: usize = 16;
+
+/// Trees that descend together where fewer than [`LANES`] are left.
+const FEW: usize = LANES / 2;
 
 /// Answers of a perfect tree, one more than it has nodes.
 const LEAVES: usize = 1 << DEPTH;
@@ -112,17 +115,15 @@ impl Forest {
         let mut sum = self.base;
         let mut groups = self.trees.chunks_exact(LANES);
         for group in &mut groups {
-            let mut at = [0; LANES];
-            for _ in 0..DEPTH {
-                for (at, tree) in at.iter_mut().zip(group) {
-                    *at = tree.step(*at, slots);
-                }
-            }
-            sum += at.iter().zip(group).map(|(at, tree)| tree.answer(*at)).sum::<f64>();
+            sum += answers::<LANES>(group, slots).iter().sum::<f64>();
         }
-        for tree in groups.remainder() {
-            let at = (0..DEPTH).fold(0, |at, _| tree.step(at, slots));
-            sum += tree.answer(at);
+        // The last ones' answers are added one by one, however many descend together.
+        let mut few = groups.remainder().chunks_exact(FEW);
+        for group in &mut few {
+            sum = answers::<FEW>(group, slots).iter().fold(sum, |sum, answer| sum + answer);
+        }
+        for tree in few.remainder() {
+            sum += answers::<1>(std::slice::from_ref(tree), slots)[0];
         }
         sum
     }
@@ -144,6 +145,22 @@ impl Forest {
         let trees = self.trees.iter().map(|tree| tree_text(tree, &edges)).collect();
         ForestText { base: (self.base / LEAF_STEP).round() as i64, edges, trees }
     }
+}
+
+/// The answers of `trees`, of which there are `N`.
+#[inline(always)]
+fn answers<const N: usize>(trees: &[Perfect], slots: &Slots) -> [f64; N] {
+    let mut at = [0; N];
+    for _ in 0..DEPTH {
+        for (at, tree) in at.iter_mut().zip(trees) {
+            *at = tree.step(*at, slots);
+        }
+    }
+    let mut answers = [0.0; N];
+    for ((answer, at), tree) in answers.iter_mut().zip(at).zip(trees) {
+        *answer = tree.answer(at);
+    }
+    answers
 }
 
 /// A forest as it stands in a model file: per tree its nodes breadth first as pairs, a split as

@@ -32,6 +32,8 @@ pub(super) struct Boosting<'bins> {
     residuals: Vec<f64>,
     clipped: Vec<f64>,
     rows: Vec<u32>,
+    /// Rows of a second child, while they are told apart.
+    second: Vec<u32>,
     spare: Vec<Vec<Bin>>,
 }
 
@@ -49,6 +51,9 @@ struct Split {
     bin: usize,
 }
 
+/// Far above what rounding can make of a gain that is computed in two ways.
+const SLACK: f64 = 1.0 + 1e-9;
+
 /// A leaf that may still be split.
 struct Open {
     node: usize,
@@ -65,8 +70,10 @@ impl<'bins> Boosting<'bins> {
         let mean = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
         let base = (mean / LEAF_STEP).round() * LEAF_STEP;
         let residuals: Vec<f64> = targets.iter().map(|target| target - base).collect();
-        let rows = (0..residuals.len() as u32).collect();
-        Boosting { bins, base, clipped: residuals.clone(), residuals, rows, spare: Vec::new() }
+        let rows: Vec<u32> = (0..residuals.len() as u32).collect();
+        let second = vec![0; rows.len()];
+        let clipped = residuals.clone();
+        Boosting { bins, base, clipped, residuals, rows, second, spare: Vec::new() }
     }
 
     /// What boosting starts from.
@@ -78,14 +85,18 @@ impl<'bins> Boosting<'bins> {
         let mut histogram = self.spare.pop().unwrap_or_default();
         histogram.clear();
         histogram.resize(self.bins.total(), Bin::default());
-        let offsets = &self.bins.offsets()[..self.bins.width()];
         for &row in &self.rows[from..to] {
             let residual = self.clipped[row as usize];
-            for (bin, offset) in self.bins.row(row as usize).iter().zip(offsets) {
-                let slot = &mut histogram[offset + usize::from(*bin)];
+            let mut add = |place: u16| {
+                let slot = &mut histogram[usize::from(place)];
                 slot.sum += residual;
                 slot.count += 1.0;
+            };
+            let mut fours = self.bins.row(row as usize).chunks_exact(4);
+            for four in &mut fours {
+                four.iter().for_each(|place| add(*place));
             }
+            fours.remainder().iter().for_each(|place| add(*place));
         }
         histogram
     }
@@ -98,6 +109,8 @@ impl<'bins> Boosting<'bins> {
         let least = params.least_rows as f64;
         let score = |sum: f64, count: f64| sum * sum / (count + params.ridge);
         let parent = score(total, count);
+        // The least gain that is one, then the best so far.
+        let mut least_gain = 1e-9;
         let mut best: Option<Split> = None;
         for feature in 0..self.bins.width() {
             let (mut sum, mut below) = (0.0, 0.0);
@@ -111,8 +124,16 @@ impl<'bins> Boosting<'bins> {
                 if count - below < least {
                     break;
                 }
-                let gain = score(sum, below) + score(total - sum, count - below) - parent;
-                if gain > 1e-9 && best.is_none_or(|best| gain > best.gain) {
+                // Whether the gain can be enough, without a division: most splits end here.
+                let (rest, above) = (total - sum, count - below);
+                let (low, high) = (below + params.ridge, above + params.ridge);
+                let scores = sum * sum * high + rest * rest * low;
+                if scores * SLACK < (parent + least_gain) * low * high {
+                    continue;
+                }
+                let gain = score(sum, below) + score(rest, above) - parent;
+                if gain > least_gain {
+                    least_gain = gain;
                     best = Some(Split { gain, feature, bin });
                 }
             }
@@ -128,18 +149,18 @@ impl<'bins> Boosting<'bins> {
 
     /// Moves the rows of a split's first child to the front, keeping their order.
     fn partition(&mut self, from: usize, to: usize, split: &Split) -> usize {
-        let mut second = Vec::new();
-        let mut at = from;
+        let last = self.bins.offsets()[split.feature] + split.bin;
+        let (mut at, mut seconds) = (from, 0);
         for index in from..to {
             let row = self.rows[index];
-            if usize::from(self.bins.row(row as usize)[split.feature]) <= split.bin {
-                self.rows[at] = row;
-                at += 1;
-            } else {
-                second.push(row);
-            }
+            let is_first = usize::from(self.bins.row(row as usize)[split.feature]) <= last;
+            // Written to both, kept in one: which one cannot be foreseen, and a branch would.
+            self.rows[at] = row;
+            self.second[seconds] = row;
+            at += usize::from(is_first);
+            seconds += usize::from(!is_first);
         }
-        self.rows[at..to].copy_from_slice(&second);
+        self.rows[at..to].copy_from_slice(&self.second[..seconds]);
         at
     }
 
@@ -154,6 +175,7 @@ impl<'bins> Boosting<'bins> {
         steps
     }
 
+    /// A leaf with its best split; one without a histogram cannot be split.
     fn open(
         &self,
         node: usize,
@@ -163,10 +185,34 @@ impl<'bins> Boosting<'bins> {
         params: &TreesValidParams,
     ) -> Open {
         let (from, to) = span;
-        let may_split = depth < params.depth && to - from >= 2 * params.least_rows;
+        let may_split = !histogram.is_empty() && may_split(span, depth, params);
         let best = if may_split { self.best_split(&histogram, params) } else { None };
         Open { node, from, to, depth, histogram, best }
     }
+
+    /// Histograms of both children, of which the one with fewer rows is counted and the other
+    /// is what is left of the parent's.
+    fn split_histogram(
+        &mut self,
+        parent: Vec<Bin>,
+        first: (usize, usize),
+        second: (usize, usize),
+    ) -> (Vec<Bin>, Vec<Bin>) {
+        let first_is_small = first.1 - first.0 <= second.1 - second.0;
+        let (from, to) = if first_is_small { first } else { second };
+        let small = self.histogram(from, to);
+        let mut large = parent;
+        for (large, small) in large.iter_mut().zip(&small) {
+            large.sum -= small.sum;
+            large.count -= small.count;
+        }
+        if first_is_small { (small, large) } else { (large, small) }
+    }
+}
+
+/// Whether the rows of a leaf are enough for two, and its path not too long for a longer one.
+fn may_split(span: (usize, usize), depth: usize, params: &TreesValidParams) -> bool {
+    depth < params.depth && span.1 - span.0 >= 2 * params.least_rows
 }
 
 /// Grows a tree on the residuals and takes its answers off them.
@@ -183,27 +229,29 @@ pub(super) fn grow(boosting: &mut Boosting<'_>, params: &TreesValidParams) -> Tr
         let Some((index, split)) = next_split(&leaves) else { break };
         let Open { node, from, to, depth, histogram, .. } = leaves.swap_remove(index);
         let middle = boosting.partition(from, to, &split);
-        let (first_rows, second_rows) = (middle - from, to - middle);
-        let small = if first_rows <= second_rows { (from, middle) } else { (middle, to) };
-        let of_small = boosting.histogram(small.0, small.1);
-        let mut of_large = histogram;
-        for (large, small) in of_large.iter_mut().zip(&of_small) {
-            large.sum -= small.sum;
-            large.count -= small.count;
-        }
-        let (of_first, of_second) =
-            if first_rows <= second_rows { (of_small, of_large) } else { (of_large, of_small) };
+        let (first, second, depth) = ((from, middle), (middle, to), depth + 1);
+        // The last split's children, and those at the end of the longest path, stay leaves.
+        let goes_on = leaves.len() + 2 < params.leaves
+            && (may_split(first, depth, params) || may_split(second, depth, params));
+        let (of_first, of_second) = if goes_on {
+            boosting.split_histogram(histogram, first, second)
+        } else {
+            boosting.spare.push(histogram);
+            (Vec::new(), Vec::new())
+        };
         let first_child = nodes.len();
         let threshold = boosting.bins.edge(split.feature, split.bin);
         nodes[node] = Node::Split { feature: split.feature, threshold, first_child };
         nodes.extend([Node::Leaf { steps: 0 }; 2]);
-        leaves.push(boosting.open(first_child, (from, middle), depth + 1, of_first, params));
-        leaves.push(boosting.open(first_child + 1, (middle, to), depth + 1, of_second, params));
+        leaves.push(boosting.open(first_child, first, depth, of_first, params));
+        leaves.push(boosting.open(first_child + 1, second, depth, of_second, params));
     }
     for leaf in leaves {
         let steps = boosting.close(leaf.from, leaf.to, params);
         nodes[leaf.node] = Node::Leaf { steps };
-        boosting.spare.push(leaf.histogram);
+        if !leaf.histogram.is_empty() {
+            boosting.spare.push(leaf.histogram);
+        }
     }
     Tree { nodes }
 }

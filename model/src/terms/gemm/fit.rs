@@ -25,8 +25,8 @@ pub(in crate::terms) fn fit(rows: &[Row<'_>], machine: &Machine) -> GemmTerm {
         minimise(&bounds, start, iterations, |parameters| {
             let term = GemmTerm::of(units, sharpness, parameters);
             let log_ns = |shape: &Shape| {
-                let (all, best) = term.candidates(shape);
-                ln(term.launch_ns + all[best].total_ns)
+                let all = term.candidates(shape);
+                ln(term.launch_ns + all.total_ns[all.best])
             };
             shaped.iter().map(|(shape, measured)| log_ns(shape) - measured).collect()
         })

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Features, Part, possible};
 use crate::math::{exp, ln, log2, round9};
-use candidates::{CANDIDATES, Candidate, Shape, TILES, ceil, filled};
+use candidates::{CANDIDATES, Candidates, Shape, TILES, ceil, filled};
 
 /// Candidates whose time over the best one's becomes a feature.
 const SHOWN: [usize; 6] = [0, 2, 3, 4, 5, 9];
@@ -107,9 +107,9 @@ impl GemmTerm {
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
         let Point::Gemm(point) = point else { return 0.0 };
         let shape = Shape::of(point);
-        let (all, best) = self.candidates(&shape);
-        let total = self.launch_ns + all[best].total_ns;
-        self.push_features(point, &shape, &all, best, features);
+        let all = self.candidates(&shape);
+        let total = self.launch_ns + all.total_ns[all.best];
+        self.push_features(point, &shape, &all, features);
         ln(total)
     }
 
@@ -117,11 +117,11 @@ impl GemmTerm {
         &self,
         point: &GemmPoint,
         shape: &Shape,
-        all: &[Candidate; CANDIDATES],
-        best: usize,
+        all: &Candidates,
         features: &mut Features,
     ) {
-        let chosen = &all[best];
+        let best = all.best;
+        let chosen_ns = all.total_ns[best];
         let [m, n, k] = [point.m, point.n, point.k].map(|v| v as f64);
         for value in [m, n, k, m * n, m * k, n * k, shape.flops, shape.bytes] {
             features.push(value);
@@ -129,8 +129,8 @@ impl GemmTerm {
         features.push(shape.flops / shape.bytes);
         features.push(n / k);
         features.push(m / n);
-        features.push(chosen.total_ns);
-        features.push(chosen.arithmetic_ns / chosen.memory_ns);
+        features.push(chosen_ns);
+        features.push(all.arithmetic_ns[best] / all.memory_ns[best]);
         for value in [point.m, point.n, point.k] {
             features.push(f64::from(value.trailing_zeros().min(10)));
         }
@@ -146,7 +146,7 @@ impl GemmTerm {
         }
         features.push(best as f64);
         for index in SHOWN {
-            features.push(all[index].total_ns / chosen.total_ns);
+            features.push(all.total_ns[index] / chosen_ns);
         }
         for (rows, columns) in [(6, 6), (7, 7), (7, 8)] {
             let waves = shape.tiles_over(rows, columns) * self.prepared.per_unit;
@@ -157,12 +157,12 @@ impl GemmTerm {
 
     pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let Point::Gemm(point) = point else { return Vec::new() };
-        let (all, best) = self.candidates(&Shape::of(point));
-        let chosen = &all[best];
-        let mut arithmetic = Part::new("arithmetic", chosen.arithmetic_ns);
+        let all = self.candidates(&Shape::of(point));
+        let best = all.best;
+        let mut arithmetic = Part::new("arithmetic", all.arithmetic_ns[best]);
         if self.quantised() {
             let (tile, units) = (TILES[best], self.units);
-            let waves = chosen.tiles * self.prepared.per_unit;
+            let waves = all.tiles[best] * self.prepared.per_unit;
             let idle = (1.0 - waves / ceil(waves)) * 100.0;
             arithmetic = arithmetic.with(format!(
                 "{waves:.2} waves of {units} units in tiles of {}x{}, {idle:.0} % of the last idle",
@@ -173,12 +173,12 @@ impl GemmTerm {
         let mut parts = vec![
             Part::new("launch", self.launch_ns),
             arithmetic,
-            Part::new("memory", chosen.memory_ns),
+            Part::new("memory", all.memory_ns[best]),
         ];
         let further = [
-            ("cache", chosen.cache_ns),
-            ("reduction", chosen.reduction_ns),
-            ("edges", chosen.edges_ns),
+            ("cache", all.cache_ns[best]),
+            ("reduction", all.reduction_ns[best]),
+            ("edges", all.edges_ns),
         ];
         parts.extend(
             further.into_iter().filter(|part| part.1 > 0.0).map(|(n, ns)| Part::new(n, ns)),
