@@ -4,13 +4,16 @@
 #
 #   data/machines/rebuild.sh WORK            compare; differences are printed, exit code 1
 #   data/machines/rebuild.sh WORK --update   replace
+#   data/machines/rebuild.sh WORK --check    compare the full tables with the package's trtllm
+#                                            tables, another measurement of the same shapes, and
+#                                            the errors of thinned and full tables
 #
 # WORK is a folder for the package and the full tables (about 50 MB). Machine and hardware
 # figures are taken from the dataset.toml of each machine, everything below them is written.
 # CALIBRATE names a binary to use in place of a release build.
 set -eu
 
-work=${1:?usage: data/machines/rebuild.sh WORK [--update]}
+work=${1:?usage: data/machines/rebuild.sh WORK [--update|--check]}
 update=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
 package=aiconfigurator-core
@@ -59,6 +62,27 @@ build a100-sxm a100_sxm nvswitch 0.14.0 2.27.3
 build h100-sxm h100_sxm nvswitch 0.24.0 2.27.3
 build h200-sxm h200_sxm nvswitch 0.24.0 2.26.2
 build l40s-pcie l40s pcie 0.24.0 2.27.3
+
+# check MACHINE SYSTEM TRTLLM_VERSION: their kernels differ where weights are quantised and in
+# attention; products in bf16 come from the same library.
+check() {
+    rm -rf "$work/trtllm/$1"
+    mkdir -p "$work/trtllm/$1"
+    sed '/^\[\[files\]\]/,$d' "$here/$1/dataset.toml" >"$work/trtllm/$1/dataset.toml"
+    for table in gemm/trtllm/$3/gemm attention/trtllm/$3/context_attention \
+        attention/trtllm/$3/generation_attention; do
+        "$calibrate" import "$tables/$2/${table}_perf.parquet" --out "$work/trtllm/$1" 2>/dev/null
+    done
+    "$calibrate" compare "$work/full/$1" "$work/trtllm/$1"
+    "$calibrate" thin "$work/full/$1" --check "$work/thin/$1"
+}
+
+if [ "$update" = --check ]; then
+    check a100-sxm a100_sxm 1.0.0
+    check h100-sxm h100_sxm 1.3.0rc20
+    check h200-sxm h200_sxm 1.3.0rc20
+    check l40s-pcie l40s 1.3.0rc20
+fi
 
 status=0
 for machine in a100-sxm h100-sxm h200-sxm l40s-pcie; do
