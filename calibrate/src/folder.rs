@@ -4,8 +4,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use kernelgauge_data::dataset::MANIFEST;
 use kernelgauge_data::{Bytes, Diagnostic, ExitStatus};
 use thiserror::Error;
+
+use crate::journal::FILE_NAME;
 
 /// Journal, data set, model and report of a whole run stay well below this.
 pub const NEEDED: Bytes = Bytes::new(32 << 20);
@@ -16,6 +19,9 @@ pub enum FolderError {
     /// Something else has its name.
     #[error("{path} is a file, not a folder", path = .0.display())]
     NotAFolder(PathBuf),
+    /// It holds a data set that no run of ours wrote.
+    #[error("{path} holds a data set that was not measured into it", path = .0.display())]
+    Taken(PathBuf),
     /// It cannot be made or written to.
     #[error("cannot write to {path}: {source}", path = path.display())]
     Unwritable {
@@ -69,6 +75,16 @@ pub fn prepare(folder: &Path) -> Result<(), FolderError> {
     }
 }
 
+/// That a run may write to `folder`: a data set that was imported into it would lose its model
+/// to the run's.
+///
+/// # Errors
+/// [`FolderError::Taken`].
+pub fn is_free_for_a_run(folder: &Path) -> Result<(), FolderError> {
+    let imported = folder.join(MANIFEST).exists() && !folder.join(FILE_NAME).exists();
+    if imported { Err(FolderError::Taken(folder.to_owned())) } else { Ok(()) }
+}
+
 /// Space left on the disk of the nearest existing folder above `path`, where the system says.
 pub fn free_bytes(path: &Path) -> Option<Bytes> {
     let existing = path.ancestors().find(|folder| folder.exists());
@@ -95,6 +111,11 @@ mod tests {
         let error = prepare(&file.join("below")).unwrap_err();
         assert!(matches!(error, FolderError::Unwritable { .. }), "{error}");
         assert_eq!(error.exit_status(), ExitStatus::Environment);
+
+        fs::write(root.join(MANIFEST), b"").unwrap();
+        assert!(matches!(is_free_for_a_run(&root), Err(FolderError::Taken(_))));
+        fs::write(root.join(FILE_NAME), b"").unwrap();
+        is_free_for_a_run(&root).unwrap();
         fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -39,11 +39,16 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 /// Replaces the file at `path`: writes a temporary file beside it, syncs it, renames it over
-/// `path` and syncs the folder. Missing parent folders are made.
+/// `path` and syncs the folder. Missing parent folders are made. A link stays one, and the file
+/// it leads to is replaced; a device or a pipe is written to and stays what it is.
 ///
 /// # Errors
-/// Whatever the system says; the file at `path` is then as it was before.
+/// Whatever the system says; a file at `path` is then as it was before.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = &target(path)?;
+    if fs::metadata(path).is_ok_and(|existing| !existing.is_file() && !existing.is_dir()) {
+        return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
+    }
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -57,6 +62,22 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         return Err(error);
     }
     File::open(&folder)?.sync_all()
+}
+
+/// Where links lead from `path`, whether or not there is a file.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    /// Links in a row that Linux follows.
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
+        if !is_link {
+            return Ok(path);
+        }
+        let next = fs::read_link(&path)?;
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    Err(io::Error::other(format!("{} is a link that leads to itself", path.display())))
 }
 
 fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -84,6 +105,25 @@ mod tests {
         assert_eq!(read(&path, 6).unwrap(), b"second");
         assert!(matches!(read(&path, 5), Err(ReadError::TooLarge { size }) if size.get() == 6));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_links_and_devices_stay_devices() {
+        let folder = crate::test_folder("whole_file_links");
+        let link = folder.join("link.json");
+        std::os::unix::fs::symlink("real.json", &link).unwrap();
+        replace(&link, b"first").unwrap();
+        assert_eq!(fs::read(folder.join("real.json")).unwrap(), b"first");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let circle = folder.join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(replace(&circle, b"x").is_err());
+        // A device of our own, as nobody may spoil the system's: the terminal's null twin.
+        let null = folder.join("null");
+        std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+        replace(&null, b"lost").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn measure(
     clock: &Clock,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
+    folder::is_free_for_a_run(&run.folder)?;
     folder::prepare(&run.folder)?;
     folder::prepare(&run.folder.join(finish::SAMPLES))?;
     let _lock = DeviceLock::take(&device.lock_key())?;
@@ -208,7 +209,12 @@ fn conclude(
     let target = Target { folder, seed: arguments.seed, format: arguments.format };
     let finished = finish::run(data, &target, around)?;
     // Reaching the budget is what was asked for, unless not even the first pass fitted in it.
-    if left.iter().any(|index| setting.plan.points[*index].level == 0) {
+    let first_pass = left.iter().filter(|index| setting.plan.points[**index].level == 0).count();
+    if first_pass > 0 {
+        around.warn(
+            &format!("the first pass is not complete: {first_pass} of its points are missing"),
+            Some(&format!("it continues with: {}", resume_command(arguments, folder))),
+        );
         return Ok(ExitStatus::Partial);
     }
     let failed = contents.records().values().any(|r| matches!(r.outcome, Outcome::Failed(_)));

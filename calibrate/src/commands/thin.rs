@@ -18,7 +18,7 @@ const ALLOWED_RATIO: f64 = 1.2;
 /// Runs the command.
 ///
 /// # Errors
-/// A folder that is no data set, a size that cannot be reached, data that cannot be fitted.
+/// A folder that is no data set, one that is thinned over itself, a size that cannot be reached, data that cannot be fitted.
 pub fn run(
     arguments: &ThinArguments,
     around: &mut Surroundings<'_>,
@@ -40,11 +40,22 @@ pub fn run(
         summarise_kernels: arguments.summarise_kernels,
     };
     let thinned = thin::thin(full, &options)?;
+    if same(out, &arguments.folder) {
+        let what = format!("{} would be thinned over itself", out.display());
+        return Err(UsageError::mistake(what, "`--out` names another folder").into());
+    }
     crate::folder::prepare(out)?;
     thinned.data.write(out)?;
     print(around.stdout, &account(&thinned))?;
     around.say(&format!("wrote {}", out.display()));
     Ok(ExitStatus::Success)
+}
+
+/// Whether both name one folder, or a data set within it.
+fn same(out: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let out = real(out);
+    out.is_some() && (out == real(folder) || out == real(&data_folder(folder)))
 }
 
 fn account(thinned: &Thinned) -> String {

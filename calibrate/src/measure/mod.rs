@@ -29,6 +29,9 @@ const KEPT_WHEN_INTERRUPTED: usize = 10;
 const THROTTLED_SHARE: f64 = 0.1;
 /// The same of contended samples, where an exact number was asked for.
 const CONTENDED_SHARE: f64 = 0.1;
+/// Share of the time of a point after which samples during which nothing else ran are given up,
+/// if hardly any came.
+const PATIENCE: f64 = 0.2;
 /// So many samples during which nothing else ran are enough to do without the others.
 const LEAST_CLEAN: usize = 3;
 
@@ -155,12 +158,10 @@ fn take_samples(
         // Samples of an exact number are not chosen among.
         kept.add(sample.time, sample.contended, options.samples.is_some());
         watch.tick();
-        let out_of_time = kept.all() >= LEAST_CLEAN && sampler.spent >= options.time_limit;
-        let out_of_time = out_of_time && options.samples.is_none();
         if let Some(stop) = rule.decide(&kept.clean, sampler.spent) {
             break stop;
         }
-        if out_of_time {
+        if options.samples.is_none() && kept.hopeless(sampler.spent, options.time_limit) {
             break StopReason::TimeLimit;
         }
         if watch.interrupted() {
@@ -185,6 +186,15 @@ impl Kept {
     fn add(&mut self, time: Nanos, contended: bool, whatever: bool) {
         self.contended += usize::from(contended);
         if contended && !whatever { &mut self.set_aside } else { &mut self.clean }.push(time);
+    }
+
+    /// Whether waiting for clean samples would take longer than they are worth: on a machine
+    /// that stays busy, every point would use up its whole time.
+    fn hopeless(&self, spent: Nanos, limit: Nanos) -> bool {
+        let few_clean = self.clean.len() < LEAST_CLEAN;
+        let patience = PATIENCE * limit.as_f64();
+        few_clean && self.all() >= KEPT_WHEN_INTERRUPTED && spent.as_f64() >= patience
+            || self.all() >= LEAST_CLEAN && spent >= limit
     }
 
     fn all(&self) -> usize {

@@ -160,8 +160,13 @@ impl Sweep<'_, '_> {
             }
             match self.one(turn)? {
                 After::Interrupted => return Ok(End::Interrupted),
-                After::Contended => queue.later(turn.index),
-                After::Done => {}
+                After::Contended => {
+                    queue.note(true);
+                    if !turn.again {
+                        queue.later(turn.index);
+                    }
+                }
+                After::Done => queue.note(false),
             }
             measured += 1;
             if self.failures_in_a_row >= LOST_AFTER {
@@ -216,7 +221,7 @@ impl Sweep<'_, '_> {
         self.watcher.done += usize::from(!again);
         let took = self.setting.clock.elapsed().saturating_sub(began);
         self.pace.observe(family, self.guess(index), took);
-        Ok(if contended && !again { After::Contended } else { After::Done })
+        Ok(if contended { After::Contended } else { After::Done })
     }
 
     /// What becomes of a point; none when it was interrupted.

@@ -2,7 +2,8 @@
 //!
 //! A program that had the processor while a point was measured is often gone a little later.
 //! Coming back at once would meet it again; coming back at the end would, under a budget, never
-//! happen.
+//! happen. While the machine stays busy nobody comes back: under a budget, new points are worth
+//! more than old ones disturbed twice.
 
 use std::collections::VecDeque;
 
@@ -24,22 +25,29 @@ pub struct Queue {
     todo: VecDeque<usize>,
     again: VecDeque<(usize, usize)>,
     turns: usize,
+    busy: bool,
 }
 
 impl Queue {
     /// First the points of `todo`; those that earlier runs left `contended` among them.
     pub fn new(todo: &[usize], contended: &[usize]) -> Self {
         let again = contended.iter().map(|index| (0, *index)).collect();
-        Queue { todo: todo.iter().copied().collect(), again, turns: 0 }
+        Queue { todo: todo.iter().copied().collect(), again, turns: 0, busy: false }
     }
 
     /// The next point; of contended ones those that waited long enough come first.
     pub fn next(&mut self) -> Option<Turn> {
         self.turns += 1;
-        if self.again.front().is_some_and(|(due, _)| *due < self.turns || self.todo.is_empty()) {
+        let quiet = |due: usize| due < self.turns && !self.busy;
+        if self.again.front().is_some_and(|(due, _)| quiet(*due) || self.todo.is_empty()) {
             return self.again.pop_front().map(|(_, index)| Turn { index, again: true });
         }
         self.todo.pop_front().map(|index| Turn { index, again: false })
+    }
+
+    /// Notes whether other programs had the processor during the last turn.
+    pub fn note(&mut self, busy: bool) {
+        self.busy = busy;
     }
 
     /// Lets the point at `index` come once more.
@@ -72,6 +80,21 @@ mod tests {
         assert_eq!(seen.len(), 102);
         assert_eq!(place(3, true).unwrap() - place(3, false).unwrap(), LATER + 1);
         assert_eq!(place(99, true), Some(101));
+    }
+
+    #[test]
+    fn nothing_comes_again_while_the_machine_is_busy() {
+        let todo: Vec<usize> = (0..3 * LATER).collect();
+        let mut queue = Queue::new(&todo, &[]);
+        queue.next();
+        queue.later(0);
+        let mut order = Vec::new();
+        while let Some(turn) = queue.next() {
+            order.push(turn);
+            queue.note(order.len() < 2 * LATER);
+        }
+        let place = order.iter().position(|turn| turn.again);
+        assert_eq!(place, Some(2 * LATER));
     }
 
     #[test]
