@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use kernelgauge_cuda::host::HostDevice;
+use kernelgauge_cuda::nvidia::symbols;
 use kernelgauge_cuda::simulated::SimulatedDevice;
 use kernelgauge_cuda::{Device, DeviceError};
 
 use crate::clock::Clock;
 use crate::device_list::DeviceList;
-use crate::libraries;
 
 /// Seed of the noise of the simulated device.
 const SIMULATED_SEED: u64 = 1;
@@ -46,21 +46,14 @@ pub fn open(
 
 /// GPUs are out of reach: there is no driver, or this version does not use it.
 fn no_gpu() -> DeviceError {
-    match libraries::find(&["libcuda.so.1"]) {
-        None => DeviceError::Missing {
-            what: "no NVIDIA driver on this machine (libcuda.so.1 was not found)".to_owned(),
-            hint: "measure the processor with `calibrate --device cpu`, or predict a shipped \
-                   machine: `predict machines`"
-                .to_owned(),
-        },
-        Some(driver) => DeviceError::Missing {
+    match symbols::usable_driver() {
+        Err(error) => error,
+        Ok(driver) => DeviceError::Missing {
             what: format!(
                 "this version measures only the processor; the NVIDIA driver at {} is not used",
-                driver.display()
+                driver.path().display()
             ),
-            hint: "measure the processor with `calibrate --device cpu`, or import measurements \
-                   of the GPU: `calibrate import --help`"
-                .to_owned(),
+            hint: symbols::elsewhere(""),
         },
     }
 }
