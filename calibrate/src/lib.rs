@@ -26,7 +26,6 @@ pub mod folder;
 pub mod fresh;
 pub mod interrupt;
 pub mod journal;
-pub mod libraries;
 pub mod lock;
 pub mod measure;
 pub mod merge;

@@ -55,6 +55,15 @@ impl Diagnostic for LockError {
 }
 
 impl DeviceLock {
+    /// Takes the locks of all of `keys`, or none. Two runs that want the same ones cannot wait
+    /// for each other, because no one waits.
+    ///
+    /// # Errors
+    /// As [`DeviceLock::take`].
+    pub fn take_all(keys: &[String]) -> Result<Vec<Self>, LockError> {
+        keys.iter().map(|key| Self::take(key)).collect()
+    }
+
     /// Takes the lock of the device with this key, or says who has it.
     ///
     /// # Errors
@@ -96,6 +105,22 @@ fn open(path: &PathBuf) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_on_several_devices_excludes_a_run_on_one_of_them() {
+        let key = |name: &str| format!("test-{name}-{}", std::process::id());
+        let (first, second, third) = (key("first"), key("second"), key("third"));
+        let held = DeviceLock::take_all(&[first.clone(), second.clone()]).unwrap();
+        assert!(DeviceLock::take_all(&[third.clone(), second.clone()]).is_err());
+        // What was taken before the one that is held is free again.
+        assert!(DeviceLock::take(&third).is_ok());
+        drop(held);
+        assert!(DeviceLock::take_all(&[third.clone(), second.clone()]).is_ok());
+        for key in [first, second, third] {
+            let file = std::env::temp_dir().join(format!("kernelgauge-{key}.lock"));
+            let _ = std::fs::remove_file(file);
+        }
+    }
 
     #[test]
     fn a_second_run_is_told_who_holds_the_device_and_gets_it_afterwards() {

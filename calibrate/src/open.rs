@@ -3,22 +3,25 @@
 use std::time::Instant;
 
 use kernelgauge_cuda::host::HostDevice;
+use kernelgauge_cuda::nvidia::CudaDevice;
 use kernelgauge_cuda::simulated::SimulatedDevice;
 use kernelgauge_cuda::{Device, DeviceError};
 
 use crate::clock::Clock;
 use crate::device_list::DeviceList;
-use crate::libraries;
+use crate::plan::Catalogue;
 
 /// Seed of the noise of the simulated device.
 const SIMULATED_SEED: u64 = 1;
 
-/// A device and the clock its run is budgeted with.
+/// A device, the clock its run is budgeted with, and the catalogue its plan is made from.
 pub struct Opened {
     /// The device.
     pub device: Box<dyn Device>,
     /// Time since the command began.
     pub clock: Clock,
+    /// What is worth measuring on it.
+    pub catalogue: Catalogue,
 }
 
 /// Opens what `list` names, with `threads` processor threads, for a command that began at
@@ -32,35 +35,25 @@ pub fn open(
     began: Instant,
 ) -> Result<Opened, DeviceError> {
     match list {
-        DeviceList::Cpu => {
-            Ok(Opened { device: Box::new(HostDevice::new(threads)?), clock: Clock::Wall(began) })
-        }
+        DeviceList::Cpu => Ok(Opened {
+            device: Box::new(HostDevice::new(threads)?),
+            clock: Clock::Wall(began),
+            catalogue: Catalogue::Processor,
+        }),
         DeviceList::Simulated => {
             let device = SimulatedDevice::new(SIMULATED_SEED);
             let clock = Clock::Virtual(device.clock());
-            Ok(Opened { device: Box::new(device), clock })
+            Ok(Opened { device: Box::new(device), clock, catalogue: Catalogue::Processor })
         }
-        DeviceList::AllGpus | DeviceList::Gpus(_) => Err(no_gpu()),
+        DeviceList::AllGpus => gpus(None, began),
+        DeviceList::Gpus(numbers) => gpus(Some(numbers), began),
     }
 }
 
-/// GPUs are out of reach: there is no driver, or this version does not use it.
-fn no_gpu() -> DeviceError {
-    match libraries::find(&["libcuda.so.1"]) {
-        None => DeviceError::Missing {
-            what: "no NVIDIA driver on this machine (libcuda.so.1 was not found)".to_owned(),
-            hint: "measure the processor with `calibrate --device cpu`, or predict a shipped \
-                   machine: `predict machines`"
-                .to_owned(),
-        },
-        Some(driver) => DeviceError::Missing {
-            what: format!(
-                "this version measures only the processor; the NVIDIA driver at {} is not used",
-                driver.display()
-            ),
-            hint: "measure the processor with `calibrate --device cpu`, or import measurements \
-                   of the GPU: `calibrate import --help`"
-                .to_owned(),
-        },
-    }
+fn gpus(numbers: Option<&[u32]>, began: Instant) -> Result<Opened, DeviceError> {
+    Ok(Opened {
+        device: Box::new(CudaDevice::open(numbers)?),
+        clock: Clock::Wall(began),
+        catalogue: Catalogue::Gpu,
+    })
 }

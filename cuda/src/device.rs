@@ -17,8 +17,9 @@ pub trait Device: Send {
     /// The facts that must agree for measurements of two runs to be mixed.
     fn environment(&self) -> Environment;
 
-    /// A file-name-safe key: two runs with the same key must not measure at the same time.
-    fn lock_key(&self) -> String;
+    /// File-name-safe keys, one per processor or GPU: two runs that share one must not measure
+    /// at the same time.
+    fn lock_keys(&self) -> Vec<String>;
 
     /// Memory a point may use now.
     fn free_memory(&self) -> Bytes;
@@ -106,21 +107,29 @@ pub enum DeviceError {
         /// What to do about it.
         hint: String,
     },
+    /// The devices asked for are not there, or do not go together.
+    #[error("{what}")]
+    Choice {
+        /// A sentence: which, and why not.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
 }
 
 impl Diagnostic for DeviceError {
     fn hint(&self) -> Option<String> {
         match self {
-            DeviceError::Missing { hint, .. } | DeviceError::Threads { hint, .. } => {
-                Some(hint.clone())
-            }
+            DeviceError::Missing { hint, .. }
+            | DeviceError::Threads { hint, .. }
+            | DeviceError::Choice { hint, .. } => Some(hint.clone()),
         }
     }
 
     fn exit_status(&self) -> ExitStatus {
         match self {
             DeviceError::Missing { .. } => ExitStatus::Environment,
-            DeviceError::Threads { .. } => ExitStatus::Input,
+            DeviceError::Threads { .. } | DeviceError::Choice { .. } => ExitStatus::Input,
         }
     }
 }

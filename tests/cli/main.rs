@@ -4,7 +4,10 @@
 
 mod calibrate;
 mod command;
+mod gpus;
+mod gpus_at_fault;
 mod made_up_machine;
 mod predict;
 mod predict_batch;
 mod predict_mistakes;
+mod stand_in;

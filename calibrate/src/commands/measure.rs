@@ -53,9 +53,10 @@ pub fn run(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     let chosen = families(&arguments.ops, &Plan::FAMILIES)?;
-    let open::Opened { mut device, clock } = open::open(&list, arguments.threads, around.began)?;
+    let open::Opened { mut device, clock, catalogue } =
+        open::open(&list, arguments.threads, around.began)?;
     let machine = device.machine();
-    let plan = Plan::new(arguments.seed);
+    let plan = Plan::of(catalogue, arguments.seed);
     let deepest = if arguments.quick { 0 } else { DEEPEST };
     let run = Run {
         selected: plan.select(&Selection { families: chosen, deepest }),
@@ -111,7 +112,7 @@ fn measure(
     folder::is_free_for_a_run(&run.folder)?;
     folder::prepare(&run.folder)?;
     folder::prepare(&run.folder.join(finish::SAMPLES))?;
-    let _lock = DeviceLock::take(&device.lock_key())?;
+    let _locks = DeviceLock::take_all(&device.lock_keys())?;
     let interrupt = Interrupt::listen().map_err(|source| UsageError::System {
         what: "cannot listen for Ctrl-C".to_owned(),
         source,

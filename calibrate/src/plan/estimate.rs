@@ -4,13 +4,15 @@
 //! corrected by what points really take while a run goes on (`sweep::pace`). It never reaches
 //! a model.
 
-use kernelgauge_data::{CacheState, Dtype, Nanos, Point};
+use kernelgauge_data::{CacheState, CopyDirection, Dtype, Nanos, Point};
 
-/// Rates of a modest pair of processor cores: GFLOP/s of f32, and GB/s.
-const GFLOP_S: f64 = 100.0;
-const GB_S: f64 = 8.0;
-/// Operands are filled at about this rate, in GB/s.
-const FILL_GB_S: f64 = 1.0;
+/// Rates of a modest pair of processor cores.
+pub const PROCESSOR: Rates =
+    Rates { gflop_s: 100.0, gb_s: 8.0, link_gb_s: 8.0, fill_gb_s: 1.0, cold_bytes: 256e6 };
+/// Rates of a modest GPU, whose caches are flushed by writing a few times their size.
+pub const GPU: Rates =
+    Rates { gflop_s: 20_000.0, gb_s: 800.0, link_gb_s: 10.0, fill_gb_s: 1.0, cold_bytes: 0.0 };
+
 /// Time of a point beyond its executions and operands, in nanoseconds.
 const OVERHEAD: f64 = 5e6;
 /// A sample lasts at least this long, in nanoseconds; see `measure`.
@@ -18,28 +20,52 @@ const SAMPLE: f64 = 2e5;
 /// Executions for warm-up and verification, and samples until the median is known.
 const WARM_UP: f64 = 4.0;
 const SAMPLES: f64 = 24.0;
-/// What operands of cold points occupy, in bytes: they rotate through more than a cache.
-const COLD_ARENA: f64 = 256e6;
 
-/// One execution of `point`.
-pub fn execution(point: &Point) -> Nanos {
-    let work = point.work();
-    let halved = match point {
-        Point::Gemm(point) if point.dtype == Dtype::F64 => 2.0,
-        _ => 1.0,
-    };
-    let arithmetic = work.flops * halved / GFLOP_S;
-    Nanos::saturating(1_000.0 + arithmetic.max(work.bytes() / GB_S))
+/// How fast a device is guessed to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// GFLOP/s of f32.
+    gflop_s: f64,
+    /// GB/s of its memory.
+    gb_s: f64,
+    /// GB/s between its memory and any other.
+    link_gb_s: f64,
+    /// GB/s at which operands are filled.
+    fill_gb_s: f64,
+    /// What operands of cold points occupy, where they rotate through more than a cache.
+    cold_bytes: f64,
 }
 
-/// Everything that happens to `point`: operands, verification, warm-up and samples, of which
-/// sampling is cut at `limit`.
-pub fn whole(point: &Point, cache: CacheState, limit: Nanos) -> Nanos {
-    let operands =
-        operand_bytes(point).max(if cache == CacheState::Cold { COLD_ARENA } else { 0.0 });
-    let one = execution(point).as_f64();
-    let sampling = (SAMPLES * one.max(SAMPLE)).min(limit.as_f64().max(one));
-    Nanos::saturating(OVERHEAD + operands / FILL_GB_S + WARM_UP * one + sampling)
+impl Rates {
+    /// One execution of `point`.
+    pub fn execution(self, point: &Point) -> Nanos {
+        let work = point.work();
+        let halved = match point {
+            Point::Gemm(point) if point.dtype == Dtype::F64 => 2.0,
+            _ => 1.0,
+        };
+        let arithmetic = work.flops * halved / self.gflop_s;
+        let gb_s = if is_between_memories(point) { self.link_gb_s } else { self.gb_s };
+        Nanos::saturating(1_000.0 + arithmetic.max(work.bytes() / gb_s))
+    }
+
+    /// Everything that happens to `point`: operands, verification, warm-up and samples, of which
+    /// sampling is cut at `limit`.
+    pub fn whole(self, point: &Point, cache: CacheState, limit: Nanos) -> Nanos {
+        let cold = if cache == CacheState::Cold { self.cold_bytes } else { 0.0 };
+        let operands = operand_bytes(point).max(cold);
+        let one = self.execution(point).as_f64();
+        let sampling = (SAMPLES * one.max(SAMPLE)).min(limit.as_f64().max(one));
+        Nanos::saturating(OVERHEAD + operands / self.fill_gb_s + WARM_UP * one + sampling)
+    }
+}
+
+fn is_between_memories(point: &Point) -> bool {
+    use CopyDirection::{DeviceToHost, HostToDevice, PeerToPeer};
+    matches!(
+        point,
+        Point::Copy(copy) if matches!(copy.direction, HostToDevice | DeviceToHost | PeerToPeer)
+    )
 }
 
 /// Bytes of the operands, for embeddings all rows of the tables and not only those touched.

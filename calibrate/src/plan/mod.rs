@@ -1,6 +1,6 @@
 //! Which points a run measures, and in which order: decided before any device is touched.
 //!
-//! A [`Plan`] is a pure function of the seed: the catalogue of all families, in passes from
+//! A [`Plan`] is a pure function of catalogue and seed: the points of all families, in passes from
 //! coarse to fine. Within a pass the points of every variant are shuffled and spread evenly, so
 //! that whatever prefix is measured before time runs out covers every family and every corner of
 //! the domain. `--ops`, `--quick` and `--budget` select from the plan and never change it, so
@@ -8,10 +8,12 @@
 //!
 //! Left to others: what fits the device (`sweep`), and how the plan is shown (`show`).
 
+mod catalogue;
 mod copy;
 mod embedding;
-pub mod estimate;
+mod estimate;
 mod gemm;
+mod gpu;
 mod memory;
 pub mod order;
 mod scatter;
@@ -22,6 +24,7 @@ use std::collections::BTreeMap;
 use kernelgauge_data::{CacheState, Family, Nanos, Point, fields};
 use sha2::{Digest as _, Sha256};
 
+pub use catalogue::Catalogue;
 pub use scatter::log_between;
 
 /// The last pass.
@@ -48,6 +51,8 @@ pub struct Plan {
     pub points: Vec<Candidate>,
     /// Seed of the order and of the operands.
     pub seed: u64,
+    /// Where the points come from.
+    pub catalogue: Catalogue,
 }
 
 /// Which part of a plan a run measures.
@@ -64,14 +69,16 @@ impl Plan {
     pub const FAMILIES: [Family; 4] =
         [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy];
 
-    /// The plan of `seed`.
+    /// The plan of `seed` for a processor.
     pub fn new(seed: u64) -> Self {
+        Plan::of(Catalogue::Processor, seed)
+    }
+
+    /// The plan of `seed` from `catalogue`.
+    pub fn of(catalogue: Catalogue, seed: u64) -> Self {
         let mut lowest: BTreeMap<(Point, CacheState), u8> = BTreeMap::new();
-        for candidate in
-            [gemm::candidates(), embedding::candidates(), memory::candidates(), copy::candidates()]
-                .concat()
-        {
-            let level = candidate.level.max(pass_by_length(&candidate.point));
+        for candidate in catalogue.candidates() {
+            let level = candidate.level.max(pass_by_length(&candidate.point, catalogue));
             let key = (candidate.point, candidate.cache);
             lowest.entry(key).and_modify(|known| *known = level.min(*known)).or_insert(level);
         }
@@ -79,7 +86,19 @@ impl Plan {
             .into_iter()
             .map(|((point, cache), level)| Candidate { point, cache, level })
             .collect();
-        Plan { points: order::spread(points, seed), seed }
+        Plan { points: order::spread(points, seed), seed, catalogue }
+    }
+
+    /// The guess of one execution of the point at `index`.
+    pub fn guessed_execution(&self, index: usize) -> Nanos {
+        self.catalogue.rates().execution(&self.points[index].point)
+    }
+
+    /// The guess of everything that happens to the point at `index`, sampled for at most
+    /// `limit`.
+    pub fn guessed_whole(&self, index: usize, limit: Nanos) -> Nanos {
+        let Candidate { point, cache, .. } = &self.points[index];
+        self.catalogue.rates().whole(point, *cache, limit)
     }
 
     /// sha256 over every point in order: two plans with the same hash are the same plan.
@@ -106,8 +125,8 @@ impl Plan {
 }
 
 /// The earliest pass that a point of this length may be in.
-fn pass_by_length(point: &Point) -> u8 {
-    let execution = estimate::execution(point);
+fn pass_by_length(point: &Point, catalogue: Catalogue) -> u8 {
+    let execution = catalogue.rates().execution(point);
     LONGEST_EXECUTION.iter().filter(|limit| execution > **limit).count() as u8
 }
 
@@ -176,6 +195,21 @@ mod tests {
         };
         let third = &first[..first.len() / 3];
         assert_eq!(variants(third), variants(&first));
+    }
+
+    #[test]
+    fn a_gpu_has_a_plan_of_its_own_with_every_route_of_a_copy() {
+        let plan = Plan::of(Catalogue::Gpu, 0);
+        for Candidate { point, .. } in &plan.points {
+            point.check().unwrap();
+        }
+        let first = plan.points.iter().filter(|candidate| candidate.level == 0);
+        let variants: BTreeSet<String> =
+            first.map(|c| format!("{} {}", c.point.variant().as_str(), c.cache.name())).collect();
+        for variant in ["h2d/pinned hot", "d2h/pageable hot", "d2d/pageable cold", "fill/f32 hot"] {
+            assert!(variants.contains(variant), "{variant} is not in {variants:?}");
+        }
+        assert_ne!(plan.hash(), Plan::new(0).hash());
     }
 
     #[test]

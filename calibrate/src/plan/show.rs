@@ -7,7 +7,7 @@ use kernelgauge_cuda::Device;
 use kernelgauge_data::{Bytes, Family, Machine, Nanos};
 use serde::Serialize;
 
-use super::{Plan, estimate};
+use super::Plan;
 use crate::columns::Columns;
 use crate::elapsed;
 
@@ -115,11 +115,16 @@ impl Overview {
     }
 }
 
-/// `host-x86-64: Intel(R) Xeon(R), 2 threads, 23.4 GiB`
+/// `host-x86-64: Intel(R) Xeon(R), 2 threads, 23.4 GiB`,
+/// `h200-x8: 8 x NVIDIA H200, 132 multiprocessors, 141 GiB`
 pub fn machine_line(machine: &Machine) -> String {
-    let mut text = format!("{}: {}", machine.name, machine.device);
+    let several = if machine.count > 1 { format!("{} x ", machine.count) } else { String::new() };
+    let mut text = format!("{}: {several}{}", machine.name, machine.device);
     if let Some(units) = machine.hardware.units {
-        text.push_str(&format!(", {units} threads"));
+        // Every GPU states the version of CUDA, and no processor does.
+        let is_gpu = machine.software.contains_key("cuda");
+        let units_are = if is_gpu { "multiprocessors" } else { "threads" };
+        text.push_str(&format!(", {units} {units_are}"));
     }
     if let Some(memory) = machine.hardware.memory_bytes {
         text.push_str(&format!(", {}", Bytes::new(memory)));
@@ -141,9 +146,10 @@ fn suite<'p>(
         skipped: 0,
         memory_bytes: 0,
         estimate_s: 0.0,
-        why: why(family),
+        why: plan.catalogue.why(family),
     };
-    for candidate in indices.map(|index| &plan.points[*index]) {
+    for index in indices {
+        let candidate = &plan.points[*index];
         let needs = device.memory_needed(&candidate.point, candidate.cache);
         if needs > free || device.supports(&candidate.point, candidate.cache).is_err() {
             suite.skipped += 1;
@@ -151,18 +157,7 @@ fn suite<'p>(
         }
         suite.points += 1;
         suite.memory_bytes = suite.memory_bytes.max(needs.get());
-        suite.estimate_s += estimate::whole(&candidate.point, candidate.cache, limit).seconds();
+        suite.estimate_s += plan.guessed_whole(*index, limit).seconds();
     }
     suite
-}
-
-/// What the points of a family are chosen for.
-fn why(family: Family) -> &'static str {
-    match family {
-        Family::Gemm => "f32 f64; lines of m at 43 (n,k) sites, scattered shapes",
-        Family::Embedding => "forward, backward; uniform, Zipf, reuse; dim 16..256",
-        Family::Memory => "11 ops hot and cold, 1 Ki..32 Mi elements",
-        Family::Copy => "host to host, hot and cold, 1 KiB..256 MiB",
-        Family::Collective | Family::Attention | Family::Custom => "",
-    }
 }

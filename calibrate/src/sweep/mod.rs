@@ -27,7 +27,7 @@ use crate::clock::Clock;
 use crate::interrupt::Interrupt;
 use crate::journal::{Contents, Entry, Journal, JournalError};
 use crate::measure::{MeasureOptions, NotTaken, Taken, measure};
-use crate::plan::{Candidate, Plan, estimate};
+use crate::plan::{Candidate, Plan};
 use crate::progress::Progress;
 use pace::Pace;
 use queue::{Queue, Turn};
@@ -186,9 +186,8 @@ impl Sweep<'_, '_> {
     }
 
     fn guess(&self, index: usize) -> Duration {
-        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
         let limit = self.setting.measuring.time_limit;
-        Duration::from_nanos(estimate::whole(point, *cache, limit).get())
+        Duration::from_nanos(self.setting.plan.guessed_whole(index, limit).get())
     }
 
     fn expected(&self, index: usize) -> Duration {
@@ -210,8 +209,12 @@ impl Sweep<'_, '_> {
         let began = self.setting.clock.elapsed();
         self.watcher.begin(&self.setting.plan.points[index].point);
         let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
-        let lost = matches!(record.outcome, Outcome::Failed(Failure::Device(_)));
-        self.failures_in_a_row = if lost { self.failures_in_a_row + 1 } else { 0 };
+        match record.outcome {
+            Outcome::Failed(Failure::Device(_)) => self.failures_in_a_row += 1,
+            // The device had no part in it.
+            Outcome::Skipped(_) => {}
+            Outcome::Failed(_) | Outcome::Measured(_) => self.failures_in_a_row = 0,
+        }
         let family = record.point.family();
         let contended = record.flags.contains(Flag::Contended);
         let measured = matches!(record.outcome, Outcome::Measured(_));

@@ -4,10 +4,10 @@
 //! in the data set and in the fit, for the gate's other findings say what is wrong with a point
 //! itself; a run with many of them should be repeated on a quieter machine.
 
-use kernelgauge_data::{Nanos, Point, statistics};
+use kernelgauge_data::{Nanos, statistics};
 
 use crate::journal::Entry;
-use crate::plan::{Plan, estimate};
+use crate::plan::Plan;
 
 /// Points between two readings.
 pub const EVERY: usize = 25;
@@ -19,10 +19,7 @@ const IDEAL_NANOS: f64 = 2e5;
 /// The index of the sentinel of a run that measures the points at `selected`: a short point of
 /// the first pass, among the families that are measured.
 pub fn choose(plan: &Plan, selected: &[usize]) -> Option<usize> {
-    let distance = |index: usize| {
-        let point: &Point = &plan.points[index].point;
-        (estimate::execution(point).as_f64() / IDEAL_NANOS).ln().abs()
-    };
+    let distance = |index: usize| (plan.guessed_execution(index).as_f64() / IDEAL_NANOS).ln().abs();
     let first_pass = selected.iter().copied().filter(|index| plan.points[*index].level == 0);
     first_pass.min_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)))
 }
@@ -71,7 +68,9 @@ fn usual(entries: &[Entry], index: usize) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use kernelgauge_data::{Conditions, CopyDirection, CopyPoint, Failure, Flags, Outcome, Record};
+    use kernelgauge_data::{
+        Conditions, CopyDirection, CopyPoint, Failure, Flags, Outcome, Point, Record,
+    };
 
     use super::*;
     use crate::plan::Selection;
@@ -107,7 +106,7 @@ mod tests {
             let selected = plan.select(&Selection { families: vec![family], deepest: 2 });
             let index = choose(&plan, &selected).unwrap();
             assert_eq!(plan.points[index].point.family(), family);
-            let execution = estimate::execution(&plan.points[index].point).as_f64();
+            let execution = plan.guessed_execution(index).as_f64();
             assert!((2e4..2e6).contains(&execution), "{family}: {execution}");
         }
         assert_eq!(choose(&plan, &[]), None);

@@ -146,8 +146,8 @@ impl Device for HostDevice {
         environment
     }
 
-    fn lock_key(&self) -> String {
-        format!("host-{}", std::env::consts::ARCH.replace('_', "-"))
+    fn lock_keys(&self) -> Vec<String> {
+        vec![format!("host-{}", std::env::consts::ARCH.replace('_', "-"))]
     }
 
     /// Seven eighths of what the kernel and the control group leave; 1 GiB where neither says.

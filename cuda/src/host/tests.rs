@@ -142,7 +142,7 @@ fn the_machine_is_named_after_its_architecture_and_nothing_private() {
     assert!(machine.name.starts_with("host-") && !machine.name.contains('_'), "{}", machine.name);
     assert_eq!(machine.hardware.units, Some(2));
     assert!(machine.hardware.peak_tflop_s.is_empty());
-    assert_eq!(device.lock_key(), machine.name);
+    assert_eq!(device.lock_keys(), [machine.name]);
     let environment = device.environment();
     assert_eq!(environment.get("threads"), Some("2"));
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

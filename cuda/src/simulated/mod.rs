@@ -136,8 +136,8 @@ impl Device for SimulatedDevice {
         environment
     }
 
-    fn lock_key(&self) -> String {
-        "simulated".to_owned()
+    fn lock_keys(&self) -> Vec<String> {
+        vec!["simulated".to_owned()]
     }
 
     fn free_memory(&self) -> Bytes {

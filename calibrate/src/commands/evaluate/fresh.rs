@@ -50,7 +50,7 @@ pub fn compare(
     around: &mut Surroundings<'_>,
 ) -> Result<(Comparison, bool), CommandError> {
     warn_of_differences(data, device, around);
-    let _lock = DeviceLock::take(&device.lock_key())?;
+    let _locks = DeviceLock::take_all(&device.lock_keys())?;
     let interrupt = Interrupt::listen().map_err(|source| UsageError::System {
         what: "cannot listen for Ctrl-C".to_owned(),
         source,

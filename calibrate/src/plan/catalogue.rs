@@ -1,0 +1,58 @@
+//! The two catalogues: what is worth measuring on a processor, and on a GPU.
+//!
+//! They differ in points, in the guess of how long a point takes, and in the words for both.
+
+use kernelgauge_data::Family;
+
+use super::estimate::{GPU, PROCESSOR, Rates};
+use super::{Candidate, copy, embedding, gemm, gpu, memory};
+
+/// Which catalogue a plan is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Catalogue {
+    /// For processors, and for the simulated device.
+    Processor,
+    /// For GPUs.
+    Gpu,
+}
+
+impl Catalogue {
+    /// Every point worth measuring.
+    pub(super) fn candidates(self) -> Vec<Candidate> {
+        match self {
+            Catalogue::Processor => [
+                gemm::candidates(),
+                embedding::candidates(),
+                memory::candidates(),
+                copy::candidates(),
+            ]
+            .concat(),
+            Catalogue::Gpu => gpu::candidates(),
+        }
+    }
+
+    /// How fast such a device is guessed to be.
+    pub(super) fn rates(self) -> Rates {
+        match self {
+            Catalogue::Processor => PROCESSOR,
+            Catalogue::Gpu => GPU,
+        }
+    }
+
+    /// What the points of a family are chosen for.
+    pub(super) fn why(self, family: Family) -> &'static str {
+        match (self, family) {
+            (Catalogue::Processor, Family::Gemm) => {
+                "f32 f64; lines of m at 43 (n,k) sites, scattered shapes"
+            }
+            (Catalogue::Processor, Family::Embedding) => {
+                "forward, backward; uniform, Zipf, reuse; dim 16..256"
+            }
+            (Catalogue::Processor, Family::Memory) => "11 ops hot and cold, 1 Ki..32 Mi elements",
+            (Catalogue::Processor, Family::Copy) => "host to host, hot and cold, 1 KiB..256 MiB",
+            (Catalogue::Gpu, Family::Memory) => "fill hot and cold, 1 Ki..256 Mi elements",
+            (Catalogue::Gpu, Family::Copy) => "host, device, peer; pinned and not, 1 KiB..1 GiB",
+            _ => "",
+        }
+    }
+}

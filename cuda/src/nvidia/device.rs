@@ -1,0 +1,407 @@
+//! The GPUs of a run as one [`Device`]: the first executes, the second is the peer of copies.
+//!
+//! Left to others: what is enqueued (`copy`, `fill`), how it is timed (`operation`), and what is
+//! known of a GPU (`facts`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cudarc::driver::result;
+use cudarc::driver::sys::CUresult;
+use kernelgauge_data::{
+    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Environment, Failure, Hardware, Links,
+    Machine, MemoryOp, Nanos, Origin, Point, SkipReason,
+};
+
+use super::context::Context;
+use super::copy::{DeviceCopy, HostCopy};
+use super::facts::Facts;
+use super::failure::words;
+use super::fill::Fill;
+use super::library::Library;
+use super::memory::DeviceBuffer;
+use super::operation::{Bench, Timed, pairs};
+use super::stream::{Event, Stream};
+use super::throttle::Throttle;
+use super::{peaks, symbols, version};
+use crate::device::{Device, DeviceError, Timer, Workload};
+
+/// Resolution of events: about half a microsecond (CUDA driver API, cuEventElapsedTime).
+const RESOLUTION: Nanos = Nanos::new(500);
+/// Pairs of events with nothing between them, whose median is what timing costs.
+const EMPTY_PAIRS: usize = 9;
+/// A flush overwrites so many times the last cache.
+const FLUSHED: u64 = 2;
+/// Kept free on a GPU, for what the driver and its libraries allocate themselves.
+const RESERVED: u64 = 64 << 20;
+/// How a driver that stands in for a real one in tests begins the names of its GPUs.
+const SYNTHETIC: &str = "Synthetic";
+
+/// One or several GPUs of one kind.
+#[derive(Debug)]
+pub struct CudaDevice {
+    gpus: Vec<Facts>,
+    driver: Driver,
+    timer: Timer,
+    throttle: Throttle,
+    // Dropped in this order: what lies in a context before the context.
+    flush: Option<DeviceBuffer>,
+    pairs: Vec<(Event, Event)>,
+    stream: Stream,
+    peer: Option<Arc<Context>>,
+    context: Arc<Context>,
+}
+
+/// Versions, as stated at run time.
+#[derive(Debug)]
+struct Driver {
+    cuda: Option<String>,
+    release: Option<String>,
+}
+
+impl CudaDevice {
+    /// The GPUs with these numbers, or all of them.
+    ///
+    /// # Errors
+    /// [`DeviceError::Missing`] without a usable driver or GPU, [`DeviceError::Choice`] for
+    /// numbers that no GPU has and for GPUs of different kinds.
+    pub fn open(numbers: Option<&[u32]>) -> Result<Self, DeviceError> {
+        let driver = symbols::usable_driver()?;
+        let count = count()?;
+        let all: Vec<u32> = (0..count).collect();
+        let numbers = numbers.unwrap_or(&all);
+        if let Some(absent) = numbers.iter().find(|number| **number >= count) {
+            return Err(no_such_gpu(*absent, count));
+        }
+        let driver =
+            Driver { cuda: version::driver(driver), release: Library::Management.version() };
+        let gpus: Result<Vec<Facts>, Failure> =
+            numbers.iter().map(|number| Facts::read(*number)).collect();
+        let gpus = gpus.map_err(not_usable)?;
+        let Some(first) = gpus.first() else { return Err(no_gpu("it lists none")) };
+        if let Some(other) = gpus.iter().find(|gpu| gpu.name != first.name) {
+            return Err(DeviceError::Choice {
+                what: format!("these GPUs are of different kinds: {}, {}", first.name, other.name),
+                hint: "measure those of one kind at a time: `--device 0`".to_owned(),
+            });
+        }
+        Self::start(gpus, driver).map_err(not_usable)
+    }
+
+    fn start(gpus: Vec<Facts>, driver: Driver) -> Result<Self, Failure> {
+        let Some(first) = gpus.first() else {
+            return Err(Failure::Device("no GPU was chosen".to_owned()));
+        };
+        let context = Context::retain(first.device)?;
+        let stream = Stream::new(&context)?;
+        let pairs = pairs(&stream)?;
+        let timer = Timer { resolution: RESOLUTION, cost: event_cost(&stream, &pairs)? };
+        let throttle = Throttle::new(first.management);
+        Ok(CudaDevice {
+            gpus,
+            driver,
+            timer,
+            throttle,
+            flush: None,
+            pairs,
+            stream,
+            peer: None,
+            context,
+        })
+    }
+
+    /// The GPU that executes; `start` made sure that there is one.
+    fn first(&self) -> Option<&Facts> {
+        self.gpus.first()
+    }
+
+    fn flush_bytes(&self) -> u64 {
+        self.first().map_or(0, |gpu| FLUSHED * gpu.l2_bytes)
+    }
+
+    /// What a cold operation overwrites first, allocated once.
+    fn ready_to_flush(&mut self, cache: CacheState) -> Result<(), Failure> {
+        if cache == CacheState::Cold && self.flush.is_none() {
+            self.flush = Some(DeviceBuffer::new(&self.context, self.flush_bytes().max(1))?);
+        }
+        Ok(())
+    }
+
+    /// The context of the second GPU, retained once.
+    fn peer(&mut self) -> Result<Arc<Context>, Failure> {
+        if let Some(peer) = &self.peer {
+            return Ok(Arc::clone(peer));
+        }
+        let Some(second) = self.gpus.get(1) else { return Err(Failure::Device(no_peer())) };
+        let peer = Context::retain(second.device)?;
+        self.peer = Some(Arc::clone(&peer));
+        Ok(peer)
+    }
+
+    fn copy(&mut self, point: &CopyPoint, seed: u64) -> Result<Copy, Failure> {
+        let bytes = point.bytes;
+        Ok(match point.direction {
+            CopyDirection::PeerToPeer => {
+                let peer = self.peer()?;
+                Copy::Device(DeviceCopy::between(&self.context, &peer, bytes, seed)?)
+            }
+            CopyDirection::DeviceToDevice => {
+                Copy::Device(DeviceCopy::within(&self.context, bytes, seed)?)
+            }
+            _ => Copy::Host(HostCopy::new(&self.context, point, seed)?),
+        })
+    }
+
+    fn bench(&mut self, cache: CacheState) -> Bench<'_> {
+        let CudaDevice { stream, pairs, flush, throttle, .. } = self;
+        let flush = flush.as_ref().filter(|_| cache == CacheState::Cold);
+        Bench { stream, pairs, flush, throttle }
+    }
+
+    /// Why the GPU cannot execute `point`.
+    fn unsupported(&self, point: &Point, cache: CacheState) -> Option<String> {
+        if let Err(error) = point.check() {
+            return Some(error.to_string());
+        }
+        if cache == CacheState::Unstated {
+            return Some("a measurement states whether its operands are hot or cold".to_owned());
+        }
+        match point {
+            Point::Copy(copy) => self.unsupported_copy(copy, cache),
+            Point::Memory(memory) if memory.op != MemoryOp::Fill => {
+                Some(format!("{} on a GPU", memory.op))
+            }
+            Point::Memory(memory) if memory.dtype != Dtype::F32 => {
+                Some(format!("fills of {} on a GPU", memory.dtype))
+            }
+            Point::Memory(_) => None,
+            _ => Some(format!("{} on a GPU", point.family())),
+        }
+    }
+
+    fn unsupported_copy(&self, copy: &CopyPoint, cache: CacheState) -> Option<String> {
+        let to_host =
+            matches!(copy.direction, CopyDirection::HostToDevice | CopyDirection::DeviceToHost);
+        match copy.direction {
+            CopyDirection::HostToHost => return Some("h2h copies on a GPU".to_owned()),
+            CopyDirection::PeerToPeer if self.gpus.len() < 2 => return Some(no_peer()),
+            _ => {}
+        }
+        if copy.pinned && !to_host {
+            return Some("page-locked memory in a copy that the host has no part in".to_owned());
+        }
+        (cache == CacheState::Cold && copy.direction != CopyDirection::DeviceToDevice)
+            .then(|| format!("{} copies with a flushed cache", copy.direction))
+    }
+}
+
+/// A copy of either kind.
+enum Copy {
+    Host(HostCopy),
+    Device(DeviceCopy),
+}
+
+impl Device for CudaDevice {
+    fn machine(&self) -> Machine {
+        let count = self.gpus.len();
+        let device = self.first().map(|gpu| gpu.name.clone()).unwrap_or_default();
+        let software = [("cuda", &self.driver.cuda), ("driver", &self.driver.release)];
+        let software = software
+            .into_iter()
+            .filter_map(|(name, version)| Some((name.to_owned(), version.clone()?)));
+        Machine {
+            name: machine_name(&device, count),
+            device,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            links: Links::Unstated,
+            software: software.collect(),
+            hardware: self.first().map_or_else(Hardware::default, hardware),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        let synthetic = self.first().is_some_and(|gpu| gpu.name.starts_with(SYNTHETIC));
+        if synthetic { Origin::Synthetic } else { Origin::Measured }
+    }
+
+    fn environment(&self) -> Environment {
+        let mut environment = Environment::default();
+        let mut set = |fact: &str, value: Option<String>| {
+            if let Some(value) = value {
+                environment.set(fact, value);
+            }
+        };
+        set("gpus", Some(self.gpus.len().to_string()));
+        set("cuda_version", self.driver.cuda.clone());
+        set("driver_version", self.driver.release.clone());
+        if let Some(gpu) = self.first() {
+            set("gpu", Some(gpu.name.clone()));
+            set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));
+            set("multiprocessors", Some(gpu.units.to_string()));
+            set("l2_cache_bytes", Some(gpu.l2_bytes.to_string()));
+            set("memory_bytes", Some(gpu.memory_bytes.to_string()));
+            set("ecc", Some(gpu.ecc.to_string()));
+            set("max_sm_clock_mhz", gpu.max_sm_clock.map(|clock| clock.to_string()));
+            set("max_memory_clock_mhz", gpu.max_memory_clock.map(|clock| clock.to_string()));
+            set("power_limit_mw", gpu.power_limit_mw.map(|limit| limit.to_string()));
+            set("divided", gpu.divided.map(|divided| divided.to_string()));
+        }
+        environment
+    }
+
+    fn lock_keys(&self) -> Vec<String> {
+        self.gpus.iter().map(|gpu| gpu.lock_key.clone()).collect()
+    }
+
+    /// What the GPU has free, less what it must keep. A GPU that does not say has nothing.
+    fn free_memory(&self) -> Bytes {
+        let free = self.context.free_memory().unwrap_or_default();
+        let flush = if self.flush.is_some() { 0 } else { self.flush_bytes() };
+        Bytes::new(free.get().saturating_sub(RESERVED + flush))
+    }
+
+    fn timer(&self) -> Timer {
+        self.timer
+    }
+
+    /// Memory on the executing GPU; a peer has as much, and the host's part is the smaller.
+    fn memory_needed(&self, point: &Point, _cache: CacheState) -> Bytes {
+        Bytes::new(match point {
+            Point::Copy(copy) if copy.direction == CopyDirection::DeviceToDevice => {
+                copy.bytes.saturating_mul(2)
+            }
+            Point::Copy(copy) => copy.bytes,
+            Point::Memory(memory) => memory.bytes_written(),
+            _ => point.work().bytes() as u64,
+        })
+    }
+
+    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
+        self.unsupported(point, cache).map_or(Ok(()), |what| Err(SkipReason::Unsupported(what)))
+    }
+
+    fn prepare<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        if let Some(what) = self.unsupported(point, cache) {
+            return Err(Failure::Device(what));
+        }
+        self.context.make_current()?;
+        self.ready_to_flush(cache)?;
+        match point {
+            Point::Copy(copy) => match self.copy(copy, seed)? {
+                Copy::Host(copy) => Ok(Timed::boxed(copy, cache, self.bench(cache))),
+                Copy::Device(copy) => Ok(Timed::boxed(copy, cache, self.bench(cache))),
+            },
+            Point::Memory(memory) => {
+                let fill = Fill::new(&self.context, memory.elements(), seed)?;
+                Ok(Timed::boxed(fill, cache, self.bench(cache)))
+            }
+            _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
+        }
+    }
+}
+
+/// How many GPUs the driver lists.
+fn count() -> Result<u32, DeviceError> {
+    let count = result::init().and_then(|()| result::device::get_count());
+    match count {
+        Ok(count) if count > 0 => Ok(count.unsigned_abs()),
+        Ok(_) => Err(no_gpu("it lists none")),
+        Err(error) if error.0 == CUresult::CUDA_ERROR_NO_DEVICE => Err(no_gpu(&words(error))),
+        Err(error) => Err(DeviceError::Missing {
+            what: format!("the NVIDIA driver does not start: {}", words(error)),
+            hint: symbols::elsewhere("see what `nvidia-smi` says, "),
+        }),
+    }
+}
+
+fn no_gpu(why: &str) -> DeviceError {
+    DeviceError::Missing {
+        what: format!("the NVIDIA driver finds no GPU: {why}"),
+        hint: symbols::elsewhere("see `nvidia-smi` and CUDA_VISIBLE_DEVICES, "),
+    }
+}
+
+fn no_such_gpu(number: u32, count: u32) -> DeviceError {
+    let last = count - 1;
+    DeviceError::Choice {
+        what: format!("there is no GPU {number}: this machine has {count}"),
+        hint: if last == 0 {
+            "use `--device 0`".to_owned()
+        } else {
+            format!("use `--device 0..{last}`, `--device all` or one of them")
+        },
+    }
+}
+
+fn not_usable(failure: Failure) -> DeviceError {
+    DeviceError::Missing {
+        what: format!("the GPU cannot be used: {failure}"),
+        hint: symbols::elsewhere("see what `nvidia-smi` says, "),
+    }
+}
+
+fn no_peer() -> String {
+    "one GPU has no peer: name two, such as `--device 0,1`".to_owned()
+}
+
+/// The median of empty pairs of events, and the resolution where that is nothing.
+fn event_cost(stream: &Stream, pairs: &[(Event, Event)]) -> Result<Nanos, Failure> {
+    let mut costs = Vec::new();
+    for (begin, end) in pairs.iter().cycle().take(EMPTY_PAIRS) {
+        begin.record(stream)?;
+        end.record(stream)?;
+        stream.synchronize()?;
+        costs.push(begin.until(end).unwrap_or(RESOLUTION));
+    }
+    costs.sort_unstable();
+    Ok(costs.get(costs.len() / 2).copied().unwrap_or(RESOLUTION))
+}
+
+/// `h200` of `NVIDIA H200`, `h200-x8` of eight: a name for files.
+fn machine_name(device: &str, count: usize) -> String {
+    let lower = device.to_ascii_lowercase();
+    let short = lower.strip_prefix("nvidia ").unwrap_or(&lower);
+    let words: Vec<&str> =
+        short.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let name = if words.is_empty() { "gpu".to_owned() } else { words.join("-") };
+    if count > 1 { format!("{name}-x{count}") } else { name }
+}
+
+fn hardware(gpu: &Facts) -> Hardware {
+    let peaks: BTreeMap<String, f64> =
+        peaks::peak_tflop_s(gpu.compute, gpu.units, gpu.max_sm_clock);
+    Hardware {
+        units: Some(gpu.units),
+        memory_gb_s: peaks::memory_gb_s(gpu.max_memory_clock, gpu.bus_bits),
+        cache_bytes: Some(gpu.l2_bytes),
+        memory_bytes: Some(gpu.memory_bytes),
+        link_gb_s: None,
+        peak_tflop_s: peaks,
+        source: Some("derived from what the driver of the machine measured states".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_named_after_their_gpus() {
+        assert_eq!(machine_name("NVIDIA H200", 8), "h200-x8");
+        assert_eq!(machine_name("NVIDIA A100-SXM4-80GB", 1), "a100-sxm4-80gb");
+        assert_eq!(machine_name("", 1), "gpu");
+    }
+
+    #[test]
+    fn a_number_that_no_gpu_has_is_answered_with_those_there_are() {
+        use kernelgauge_data::Diagnostic as _;
+        let error = no_such_gpu(9, 8);
+        assert_eq!(error.to_string(), "there is no GPU 9: this machine has 8");
+        assert!(error.hint().unwrap().contains("`--device 0..7`"));
+    }
+}

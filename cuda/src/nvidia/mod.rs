@@ -1,0 +1,31 @@
+//! NVIDIA GPUs, through libraries that are found and loaded at run time.
+//!
+//! One binary serves machines with and without a GPU: nothing here is linked, every library is
+//! looked for on its own ([`library`]), and every function of the driver that will be called is
+//! looked up before it is ([`symbols`]), because the bindings panic where one is missing.
+//!
+//! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
+//! Operations so far: copies between host and device, within a device and between two, and
+//! fills.
+//!
+//! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
+
+mod context;
+mod copy;
+mod device;
+mod facts;
+mod failure;
+mod fill;
+pub mod library;
+mod management;
+mod memory;
+mod operation;
+mod pattern;
+mod peaks;
+mod places;
+mod stream;
+pub mod symbols;
+mod throttle;
+mod version;
+
+pub use device::CudaDevice;

@@ -1,0 +1,165 @@
+//! Where NVIDIA's libraries may lie: the loader's folders, toolkits, and Python wheels.
+//!
+//! The loader alone would find neither a toolkit outside its cache nor what `pip install
+//! nvidia-cublas` brought. Looking costs a few reads of folders and loads nothing.
+//!
+//! Left to others: what is looked for, and opening it (`library`).
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// The loader's cache of every library in the configured folders.
+const CACHE: &str = "/etc/ld.so.cache";
+/// Folders the loader and NVIDIA's installers use.
+const FOLDERS: [&str; 10] = [
+    "/lib64",
+    "/usr/lib64",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib",
+    "/usr/lib",
+    "/usr/lib/wsl/lib",
+    "/usr/local/nvidia/lib64",
+];
+/// Variables that name a toolkit.
+const TOOLKITS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+/// Where a toolkit lies that no variable names.
+const USUAL_TOOLKIT: &str = "/usr/local/cuda";
+/// Variables that name an environment of Python packages.
+const ENVIRONMENTS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+/// Where Python packages lie outside environments.
+const SYSTEM_PREFIXES: [&str; 2] = ["/usr", "/usr/local"];
+
+/// Everything that is searched, in this order.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// Folders of `LD_LIBRARY_PATH`: the loader prefers them, and so does the search.
+    named: Vec<PathBuf>,
+    /// The loader's cache.
+    cache: Vec<u8>,
+    /// Its default folders, then toolkits, then Python packages.
+    folders: Vec<PathBuf>,
+}
+
+impl Places {
+    /// The places of this process.
+    pub fn of_this_process() -> Self {
+        let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let named = env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty());
+        let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).collect();
+        folders.extend(toolkits());
+        folders.extend(python_folders());
+        Places { named: named.collect(), cache: fs::read(CACHE).unwrap_or_default(), folders }
+    }
+
+    /// Where the first of `names` is, if any is: an earlier name anywhere comes before a later
+    /// one, because the bindings try them in that order too.
+    pub fn find(&self, names: &[&str]) -> Option<PathBuf> {
+        names.iter().find_map(|name| self.find_one(name))
+    }
+
+    fn find_one(&self, name: &str) -> Option<PathBuf> {
+        let beside = |folders: &[PathBuf]| {
+            folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+        };
+        beside(&self.named)
+            .or_else(|| in_cache(name, &self.cache).filter(|path| path.is_file()))
+            .or_else(|| beside(&self.folders))
+    }
+}
+
+/// The library folders of every toolkit.
+fn toolkits() -> Vec<PathBuf> {
+    let named = TOOLKITS.iter().filter_map(env::var_os).map(PathBuf::from);
+    named
+        .chain([PathBuf::from(USUAL_TOOLKIT)])
+        .flat_map(|toolkit| [toolkit.join("lib64"), toolkit.join("targets/x86_64-linux/lib")])
+        .collect()
+}
+
+/// The library folders of NVIDIA's packages in every Python that is at hand.
+fn python_folders() -> Vec<PathBuf> {
+    let environments: Vec<PathBuf> =
+        ENVIRONMENTS.iter().filter_map(env::var_os).map(PathBuf::from).collect();
+    // Conda puts a toolkit's libraries beside those of Python.
+    let mut folders: Vec<PathBuf> = environments.iter().map(|prefix| prefix.join("lib")).collect();
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
+    let prefixes =
+        environments.into_iter().chain(home).chain(SYSTEM_PREFIXES.iter().map(PathBuf::from));
+    folders.extend(prefixes.flat_map(|prefix| wheels(&prefix)));
+    folders
+}
+
+/// `PREFIX/lib/python3*/{site,dist}-packages/nvidia/*/lib`, in name order.
+fn wheels(prefix: &Path) -> Vec<PathBuf> {
+    let is_python = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python3"))
+    };
+    let pythons = entries(&prefix.join("lib")).into_iter().filter(is_python);
+    let packages =
+        pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|kind| python.join(kind)));
+    packages
+        .flat_map(|folder| entries(&folder.join("nvidia")))
+        .map(|package| package.join("lib"))
+        .filter(|folder| folder.is_dir())
+        .collect()
+}
+
+/// What is in `folder`, in name order; nothing where it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(read) = fs::read_dir(folder) else { return Vec::new() };
+    let mut entries: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    entries.sort();
+    entries
+}
+
+/// The path of `name` in the loader's cache, which holds every path as zero-terminated text.
+fn in_cache(name: &str, cache: &[u8]) -> Option<PathBuf> {
+    cache
+        .split(|byte| *byte == 0)
+        .filter(|text| text.first() == Some(&b'/'))
+        .map(|text| Path::new(OsStr::from_bytes(text)))
+        .find(|path| path.file_name() == Some(OsStr::new(name)))
+        .map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_searched_by_whole_file_names() {
+        let cache = b"glibc-ld.so.cache1.1\0\x01\0/opt/x/libcuda.so.10\0/opt/x/libcuda.so.1\0";
+        assert_eq!(in_cache("libcuda.so.1", cache), Some("/opt/x/libcuda.so.1".into()));
+        assert_eq!(in_cache("libcuda.so", cache), None);
+        assert_eq!(in_cache("libcuda.so.1", b""), None);
+    }
+
+    #[test]
+    fn named_folders_come_first_then_wheels_and_newer_names_before_older() {
+        let root = env::temp_dir().join(format!("kernelgauge-places-{}", std::process::id()));
+        let wheel = root.join("lib/python3.11/site-packages/nvidia/nothing/lib");
+        let named = root.join("named");
+        for folder in [&wheel, &named] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::create_dir_all(root.join("lib/python3.11/site-packages/nvidia/no_libraries")).unwrap();
+        assert_eq!(wheels(&root), std::slice::from_ref(&wheel));
+        let mut places = Places { folders: wheels(&root), ..Places::default() };
+        let names = ["libkernelgauge-test.so.13", "libkernelgauge-test.so.12"];
+        assert_eq!(places.find(&names), None);
+        fs::write(named.join(names[1]), b"").unwrap();
+        fs::write(wheel.join(names[1]), b"").unwrap();
+        assert_eq!(places.find(&names), Some(wheel.join(names[1])));
+        places.named = vec![named.clone()];
+        assert_eq!(places.find(&names), Some(named.join(names[1])));
+        fs::write(wheel.join(names[0]), b"").unwrap();
+        assert_eq!(places.find(&names), Some(wheel.join(names[0])));
+        fs::remove_dir_all(&root).unwrap();
+    }
+}

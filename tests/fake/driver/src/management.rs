@@ -1,0 +1,67 @@
+//! The management library: clocks, why they are lowered, power limit, driver version.
+//!
+//! It is loaded as a file of its own and counts nothing: what it says follows from the fault
+//! alone.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
+
+use crate::device::{COUNT, write_text};
+use crate::fault::{Fault, fault};
+use crate::{INVALID_VALUE, Status, give};
+
+/// `NVML_ERROR_NOT_FOUND`.
+const NOT_FOUND: Status = 6;
+/// The software's thermal limit (`nvmlClocksEventReasonSwThermalSlowdown`).
+const THERMAL: c_ulonglong = 0x20;
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlInit_v2() -> Status {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlSystemGetDriverVersion(text: *mut c_char, length: c_uint) -> Status {
+    write_text(b"580.00.00\0", text, c_int::try_from(length).unwrap_or(c_int::MAX))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(
+    address: *const c_char,
+    handle: Option<&mut *mut c_void>,
+) -> Status {
+    if address.is_null() {
+        return INVALID_VALUE;
+    }
+    // SAFETY: the caller passes text that ends with zero.
+    let address = unsafe { CStr::from_ptr(address) }.to_string_lossy();
+    let known = |device: &c_int| address == format!("00000000:{:02X}:00.0", 0x10 + device);
+    match (0..COUNT).find(known) {
+        Some(device) => give(handle, (0x100 + device as usize) as *mut c_void),
+        None => NOT_FOUND,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetCurrentClocksEventReasons(
+    _device: *mut c_void,
+    reasons: Option<&mut c_ulonglong>,
+) -> Status {
+    give(reasons, if fault() == Fault::Throttled { THERMAL } else { 0 })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetMaxClockInfo(
+    _device: *mut c_void,
+    which: c_uint,
+    clock: Option<&mut c_uint>,
+) -> Status {
+    give(clock, if which == 2 { 2_000 } else { 1_500 })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetEnforcedPowerLimit(
+    _device: *mut c_void,
+    milliwatts: Option<&mut c_uint>,
+) -> Status {
+    give(milliwatts, 500_000)
+}

@@ -1,0 +1,257 @@
+//! Memory, which is the host's, and what moves bytes in it.
+//!
+//! A copy whose result is still there moves nothing: a thousand executions of
+//! one point take a thousand times its time on the GPUs' clock, and no time on this machine.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::ffi::{c_uchar, c_uint, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::clock::{Route, duration, pass};
+use crate::device::has_context;
+use crate::fault::{allocation_fails, health};
+use crate::{DONE, INVALID_VALUE, OUT_OF_MEMORY, Status, give};
+
+/// Memory of a GPU.
+pub const TOTAL: usize = 256 << 20;
+/// Alignment of allocations, as the driver gives it.
+const ALIGNMENT: usize = 256;
+
+/// What was written to an address last, and is there still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Written {
+    bytes: usize,
+    content: Content,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// What is at another address.
+    Of(u64),
+    /// One value.
+    Value(u32),
+}
+
+struct Books {
+    device: BTreeMap<u64, usize>,
+    pinned: BTreeMap<u64, usize>,
+    written: BTreeMap<u64, Written>,
+}
+
+static BOOKS: Mutex<Books> = Mutex::new(Books {
+    device: BTreeMap::new(),
+    pinned: BTreeMap::new(),
+    written: BTreeMap::new(),
+});
+
+fn books() -> MutexGuard<'static, Books> {
+    BOOKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Books {
+    fn used(&self) -> usize {
+        self.device.values().sum()
+    }
+
+    /// Notes what is written to `target`; whether it is there already. What was written to an
+    /// overlapping place, or copied from one, is no longer what it was.
+    fn already(&mut self, target: u64, written: Written) -> bool {
+        if self.written.get(&target) == Some(&written) {
+            return true;
+        }
+        let end = target + written.bytes as u64;
+        let overlaps = |start: u64, bytes: usize| start < end && target < start + bytes as u64;
+        self.written.retain(|start, other| {
+            let source = match other.content {
+                Content::Of(source) => overlaps(source, other.bytes),
+                Content::Value(_) => false,
+            };
+            !source && !overlaps(*start, other.bytes)
+        });
+        self.written.insert(target, written);
+        false
+    }
+
+    fn is_pinned(&self, address: u64) -> bool {
+        let below = self.pinned.range(..=address).next_back();
+        below.is_some_and(|(start, bytes)| address < start + *bytes as u64)
+    }
+}
+
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
+}
+
+fn allocate(bytes: usize) -> Option<u64> {
+    // SAFETY: the layout has at least one byte.
+    let address = unsafe { alloc_zeroed(layout(bytes)?) };
+    (!address.is_null()).then_some(address as u64)
+}
+
+fn free(address: u64, bytes: Option<usize>) -> Status {
+    let Some(layout) = bytes.and_then(layout) else { return INVALID_VALUE };
+    // SAFETY: the books had the address with this size, so it was allocated with this layout.
+    unsafe { dealloc(address as *mut u8, layout) };
+    DONE
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAlloc_v2(pointer: Option<&mut u64>, bytes: usize) -> Status {
+    let status = health();
+    if status != DONE || !has_context() {
+        return status.max(INVALID_VALUE);
+    }
+    let mut books = books();
+    if allocation_fails() || books.used() + bytes > TOTAL {
+        return OUT_OF_MEMORY;
+    }
+    let Some(address) = allocate(bytes) else { return OUT_OF_MEMORY };
+    books.device.insert(address, bytes);
+    books.written.clear();
+    give(pointer, address)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFree_v2(pointer: u64) -> Status {
+    let bytes = books().device.remove(&pointer);
+    free(pointer, bytes).max(health())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemHostAlloc(
+    pointer: Option<&mut *mut c_void>,
+    bytes: usize,
+    _flags: c_uint,
+) -> Status {
+    let Some(address) = allocate(bytes) else { return OUT_OF_MEMORY };
+    books().pinned.insert(address, bytes);
+    give(pointer, address as *mut c_void).max(health())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Status {
+    let address = pointer as u64;
+    let bytes = books().pinned.remove(&address);
+    free(address, bytes).max(health())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemGetInfo_v2(left: Option<&mut usize>, total: Option<&mut usize>) -> Status {
+    give(left, TOTAL - books().used()).max(give(total, TOTAL)).max(health())
+}
+
+/// Copies, unless that is part of a graph or has just been done.
+fn copy(target: u64, source: u64, bytes: usize, route: Route) -> Status {
+    let status = health();
+    if status != DONE || !pass(duration(route, bytes)) {
+        return status;
+    }
+    let written = Written { bytes, content: Content::Of(source) };
+    if !books().already(target, written) {
+        // SAFETY: as for the driver's function that calls this, both ranges are valid and of
+        // this length, and they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(source as *const u8, target as *mut u8, bytes) };
+    }
+    DONE
+}
+
+/// Fills, unless that is part of a graph or has just been done.
+fn fill(target: u64, value: u32, width: usize, count: usize) -> Status {
+    let (status, bytes) = (health(), width * count);
+    if status != DONE || !pass(duration(Route::Write, bytes)) {
+        return status;
+    }
+    let written = Written { bytes, content: Content::Value(value) };
+    if !books().already(target, written) {
+        // SAFETY: as for the driver's function that calls this, the range is valid.
+        let memory = unsafe { std::slice::from_raw_parts_mut(target as *mut u8, bytes) };
+        let value = value.to_le_bytes();
+        match width {
+            1 => memory.fill(value[0]),
+            _ => memory.chunks_exact_mut(4).for_each(|part| part.copy_from_slice(&value)),
+        }
+    }
+    DONE
+}
+
+fn route(host: u64) -> Route {
+    if books().is_pinned(host) { Route::Link } else { Route::Pageable }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyHtoD_v2(target: u64, source: *const c_void, bytes: usize) -> Status {
+    copy(target, source as u64, bytes, Route::Pageable)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoH_v2(target: *mut c_void, source: u64, bytes: usize) -> Status {
+    copy(target as u64, source, bytes, Route::Pageable)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyHtoDAsync_v2(
+    target: u64,
+    source: *const c_void,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> Status {
+    copy(target, source as u64, bytes, route(source as u64))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoHAsync_v2(
+    target: *mut c_void,
+    source: u64,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> Status {
+    copy(target as u64, source, bytes, route(target as u64))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoDAsync_v2(
+    target: u64,
+    source: u64,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> Status {
+    copy(target, source, bytes, Route::Within)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyPeerAsync(
+    target: u64,
+    _to: *mut c_void,
+    source: u64,
+    _from: *mut c_void,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> Status {
+    copy(target, source, bytes, Route::Peer)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD8_v2(target: u64, value: c_uchar, count: usize) -> Status {
+    fill(target, u32::from(value), 1, count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD8Async(
+    target: u64,
+    value: c_uchar,
+    count: usize,
+    _stream: *mut c_void,
+) -> Status {
+    fill(target, u32::from(value), 1, count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD32Async(
+    target: u64,
+    value: c_uint,
+    count: usize,
+    _stream: *mut c_void,
+) -> Status {
+    fill(target, value, 4, count)
+}

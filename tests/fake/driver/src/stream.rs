@@ -1,0 +1,123 @@
+//! Streams, events and graphs: one timeline for the whole process.
+
+use std::ffi::{c_uint, c_ulonglong, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use crate::clock::{EVENT, GRAPH, begin_capture, end_capture, now, pass};
+use crate::fault::{health, reported, synchronised};
+use crate::{INVALID_VALUE, Status, give};
+
+/// Times of events, or durations of graphs, by their number, which is their handle.
+static EVENTS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
+static GRAPHS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
+
+/// Adds a value; its handle is its place, counted from one, so that none is null.
+fn add(values: &Mutex<Vec<f64>>, value: f64) -> *mut c_void {
+    let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+    values.push(value);
+    values.len() as *mut c_void
+}
+
+fn get(values: &Mutex<Vec<f64>>, handle: *mut c_void) -> Option<f64> {
+    let values = values.lock().unwrap_or_else(PoisonError::into_inner);
+    values.get((handle as usize).wrapping_sub(1)).copied()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamCreate(stream: Option<&mut *mut c_void>, _flags: c_uint) -> Status {
+    give(stream, 0x10 as *mut c_void).max(health())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamDestroy_v2(_stream: *mut c_void) -> Status {
+    health()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamSynchronize(_stream: *mut c_void) -> Status {
+    synchronised()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamBeginCapture_v2(_stream: *mut c_void, _mode: c_uint) -> Status {
+    begin_capture();
+    health()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamEndCapture(_stream: *mut c_void, graph: Option<&mut *mut c_void>) -> Status {
+    match end_capture() {
+        Some(work) => give(graph, add(&GRAPHS, work)).max(health()),
+        None => INVALID_VALUE,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphInstantiateWithFlags(
+    executable: Option<&mut *mut c_void>,
+    graph: *mut c_void,
+    _flags: c_ulonglong,
+) -> Status {
+    give(executable, graph).max(health())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphDestroy(_graph: *mut c_void) -> Status {
+    health()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphExecDestroy(_executable: *mut c_void) -> Status {
+    health()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphUpload(_executable: *mut c_void, _stream: *mut c_void) -> Status {
+    health()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphLaunch(executable: *mut c_void, _stream: *mut c_void) -> Status {
+    match get(&GRAPHS, executable) {
+        Some(work) => {
+            pass(work + GRAPH);
+            health()
+        }
+        None => INVALID_VALUE,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventCreate(event: Option<&mut *mut c_void>, _flags: c_uint) -> Status {
+    give(event, add(&EVENTS, 0.0)).max(health())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> Status {
+    health()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Status {
+    pass(EVENT);
+    let mut events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    match events.get_mut((event as usize).wrapping_sub(1)) {
+        Some(time) => {
+            *time = now();
+            health()
+        }
+        None => INVALID_VALUE,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventElapsedTime_v2(
+    milliseconds: Option<&mut f32>,
+    begin: *mut c_void,
+    end: *mut c_void,
+) -> Status {
+    let (Some(begin), Some(end)) = (get(&EVENTS, begin), get(&EVENTS, end)) else {
+        return INVALID_VALUE;
+    };
+    give(milliseconds, reported((end - begin) / 1e3) as f32).max(health())
+}
