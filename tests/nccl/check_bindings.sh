@@ -70,7 +70,8 @@ echo "and would not with a wrong value, argument or field"
 
 # Regenerates in place: whoever changed the header has the new file then.
 cp "$bindings" "$folder/bindings.kept"
-LIBCLANG_PATH="$PWD/$folder" cargo build --locked -p kernelgauge-cuda --features bindgen \
+# The whole workspace, so that what the tests have built is of use again.
+LIBCLANG_PATH="$PWD/$folder" cargo build --workspace --locked --features kernelgauge-cuda/bindgen \
   --example nccl_facts
 cmp "$folder/bindings.kept" "$bindings" ||
   fail "$bindings is not what bindgen makes of our header" "it is now: look at it and commit it"

@@ -296,7 +296,7 @@ impl Communicator {
         if done || Group::is_open() {
             return Ok(());
         }
-        self.settle_launch(function.name())
+        self.settle(function.name(), self.limits().launch)
     }
 }
 

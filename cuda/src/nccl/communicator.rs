@@ -95,11 +95,6 @@ impl Communicator {
         })
     }
 
-    /// What a call that started work waits for, within the limit for launches.
-    pub(super) fn settle_launch(&self, what: &str) -> Result<(), NcclError> {
-        self.settle(what, self.limits.launch)
-    }
-
     /// How many ranks the library counts: what a measurement may rely on.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use super::bindings::ncclResult_t;
 use super::communicator::Communicator;
+use super::deadline::Deadline;
 use super::error::NcclError;
 use super::function::Function;
 use super::library::Library;
@@ -58,7 +59,10 @@ impl Group {
         if Group::is_open() {
             return Ok(());
         }
-        communicators.iter().try_for_each(|communicator| communicator.settle_launch("ncclGroupEnd"))
+        // One limit for all of them: they are launched together.
+        let limit = communicators.first().map(|first| first.limits().launch).unwrap_or_default();
+        let deadline = Deadline::new(Function::GroupEnd.name(), limit);
+        communicators.iter().try_for_each(|communicator| deadline.poll(|| communicator.is_idle()))
     }
 
     /// Ends the group; whether what it started is done is asked elsewhere.

@@ -206,14 +206,12 @@ fn refusal(path: &Path, error: &libloading::Error) -> NcclError {
     // glibc names the file first; another name is that of a library it needs, and that is
     // missing.
     let absent = format!("{}: cannot open shared object file: No such file", path.display());
-    match reason.starts_with(&absent) {
-        true => NcclError::Missing { looked_in: Vec::new() },
-        false => {
-            let own = format!("{}: ", path.display());
-            let reason = reason.strip_prefix(&own).unwrap_or(&reason).to_owned();
-            NcclError::Unloadable { path: path.to_owned(), reason }
-        }
+    if reason.starts_with(&absent) {
+        return NcclError::Missing { looked_in: Vec::new() };
     }
+    let own = format!("{}: ", path.display());
+    let reason = reason.strip_prefix(&own).unwrap_or(&reason).to_owned();
+    NcclError::Unloadable { path: path.to_owned(), reason }
 }
 
 #[cfg(test)]
