@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
-use super::abort::abort;
 use super::bindings::{
     KERNELGAUGE_NCCL_CONFIG_MAGIC, KERNELGAUGE_NCCL_CONFIG_VERSION, ncclComm, ncclConfig_t,
     ncclResult_t,
@@ -12,6 +11,7 @@ use super::bindings::{
 use super::code::Code;
 use super::communicator::{Communicator, Handle};
 use super::deadline::Deadline;
+use super::ending::abort;
 use super::error::NcclError;
 use super::function::Function;
 use super::group::Group;

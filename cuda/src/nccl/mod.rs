@@ -8,7 +8,6 @@
 //! Devices, streams, buffers, and what is measured are left to the caller: here they are an
 //! address each. Across processes the [`UniqueId`] is carried by the caller too.
 
-mod abort;
 #[allow(
     dead_code,
     missing_docs,
@@ -27,6 +26,7 @@ mod collectives;
 mod communicator;
 mod deadline;
 mod element;
+mod ending;
 mod error;
 mod folders;
 mod function;
@@ -37,11 +37,11 @@ mod route;
 mod unique_id;
 mod version;
 
-pub use abort::{abort, close};
 pub use code::Code;
 pub use collectives::{Buffers, DevicePointer, Part, Parts, Stream};
 pub use communicator::Communicator;
 pub use element::{Element, Reduction};
+pub use ending::{abort, close};
 pub use error::NcclError;
 pub use function::Function;
 pub use group::Group;
