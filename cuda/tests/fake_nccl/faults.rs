@@ -1,0 +1,28 @@
+//! The faults, each a variable of the environment that is read at every call.
+//!
+//! | variable | value | effect |
+//! |---|---|---|
+//! | `KERNELGAUGE_FAKE_NCCL_VERSION` | number | what the version is said to be |
+//! | `KERNELGAUGE_FAKE_NCCL_INIT` | `hang` | communicators stay in progress for ever |
+//! | | number | forming a communicator ends with that code |
+//! | `KERNELGAUGE_FAKE_NCCL_CALL` | number | every collective answers that code |
+//! | `KERNELGAUGE_FAKE_NCCL_COLLECTIVE` | `hang` | what is enqueued never ends |
+//! | `KERNELGAUGE_FAKE_NCCL_LAUNCH` | `hang` | collectives stay in progress, never launched |
+//! | `KERNELGAUGE_FAKE_NCCL_ASYNC` | number | failure of a formed communicator, seen when asked |
+//! | `KERNELGAUGE_FAKE_NCCL_END` | `hang` | destroying and aborting do not return |
+//!
+//! A missing function is no variable: a name that is exported is found. The test overwrites it
+//! in its copy of the file.
+
+/// The value of one variable, by the end of its name.
+fn value(name: &str) -> Option<String> {
+    std::env::var(format!("KERNELGAUGE_FAKE_NCCL_{name}")).ok()
+}
+
+pub fn hangs(name: &str) -> bool {
+    value(name).is_some_and(|value| value == "hang")
+}
+
+pub fn number(name: &str) -> Option<u32> {
+    value(name)?.parse().ok()
+}

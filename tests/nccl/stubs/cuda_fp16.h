@@ -1,0 +1,1 @@
+/* nccl.h includes it and, read as C, needs nothing of it. */
