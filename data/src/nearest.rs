@@ -2,9 +2,11 @@
 
 use thiserror::Error;
 
+use crate::table::shorten;
+
 /// A name that is not in a known set.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown {kind} `{name}`")]
+#[error("unknown {kind} `{}`", shorten(name))]
 pub struct UnknownName {
     /// What was expected: `dtype`, `machine`, `collective`.
     pub kind: &'static str,
@@ -41,6 +43,11 @@ pub fn unknown<S: AsRef<str>>(
 fn nearest(name: &str, known: &[String]) -> Option<String> {
     /// Below this a suggestion puzzles more than it helps.
     const SIMILAR_ENOUGH: f64 = 0.5;
+    /// The search takes as long as the name times the known one, and no known name is longer.
+    const LONGEST: usize = 256;
+    if name.len() > LONGEST {
+        return None;
+    }
     let lower = name.to_lowercase();
     let score = |candidate: &str| {
         if !lower.is_empty() && candidate.starts_with(&lower) {

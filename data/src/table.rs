@@ -29,6 +29,26 @@ pub enum TableError {
     /// Nothing but blanks and comments.
     #[error("no header line: the file is empty")]
     Empty,
+    /// No line is anything but blank or a comment.
+    #[error("no header line: every line is blank or a comment")]
+    OnlyComments,
+    /// The file ends inside its first line.
+    #[error("no header line: the file ends inside its first line, `{text}`")]
+    CutHeader {
+        /// The line.
+        line: usize,
+        /// What it holds.
+        text: String,
+    },
+    /// Bytes that text does not hold.
+    #[error("holds NUL bytes: not text, or text in UTF-16")]
+    Nul {
+        /// Line of the first one.
+        line: usize,
+    },
+    /// Lines that end in carriage returns alone.
+    #[error("one line for all: its lines end in a carriage return alone, as on old Macs")]
+    CarriageReturns,
     /// The first line that could be a header holds a number.
     #[error("no header line: `{cell}` is not a column name")]
     NoHeader {
@@ -64,7 +84,7 @@ pub enum TableError {
         cell: String,
     },
     /// A row that is longer or shorter than the header.
-    #[error("{found} cells, but the header has {expected}")]
+    #[error("{found} cells, but the header has {expected}{}", more_rows(*found, *expected))]
     CellCount {
         /// The line.
         line: usize,
@@ -83,12 +103,21 @@ pub enum TableError {
     },
 }
 
+/// Two rows glued together share at most one cell.
+fn more_rows(found: usize, expected: usize) -> &'static str {
+    let glued = expected > 1 && found + 1 >= 2 * expected;
+    if glued { ": the line holds more than one row" } else { "" }
+}
+
 impl TableError {
     /// The line (from 1) the error is about.
     pub fn line(&self) -> Option<usize> {
         match self {
-            TableError::LfsPointer | TableError::Empty => None,
+            TableError::LfsPointer | TableError::Empty | TableError::OnlyComments => None,
+            TableError::CarriageReturns => Some(1),
             TableError::NotText { line }
+            | TableError::Nul { line }
+            | TableError::CutHeader { line, .. }
             | TableError::NoHeader { line, .. }
             | TableError::DuplicateColumn { line, .. }
             | TableError::Separator { line, .. }
@@ -103,8 +132,10 @@ impl Diagnostic for TableError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             TableError::LfsPointer => "run `git lfs pull` where the file came from",
-            TableError::NotText { .. } => "save the table as UTF-8 text",
-            TableError::Empty | TableError::NoHeader { .. } => {
+            TableError::NotText { .. } | TableError::Nul { .. } => "save the file as UTF-8 text",
+            TableError::CarriageReturns => "convert it, such as by `tr '\\r' '\\n'`",
+            TableError::CutHeader { .. } => "a line ends with a line feed, the last one too",
+            TableError::Empty | TableError::OnlyComments | TableError::NoHeader { .. } => {
                 "the first line must name the columns, such as `dtype,m,n,k,time_us`"
             }
             TableError::DuplicateColumn { .. } => "rename or remove one of them",
@@ -149,12 +180,20 @@ pub struct Row<'text> {
 /// The bytes of a file as text, without a byte-order mark.
 ///
 /// # Errors
-/// [`TableError::NotText`] with the line of the first bad byte.
+/// [`TableError::NotText`] and [`TableError::Nul`] with the line of the first bad byte;
+/// [`TableError::CarriageReturns`].
 pub fn text_of(bytes: &[u8]) -> Result<&str, TableError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
         TableError::NotText { line: 1 + good.iter().filter(|byte| **byte == b'\n').count() }
     })?;
+    if let Some(at) = text.find('\0') {
+        let line = 1 + text[..at].bytes().filter(|byte| *byte == b'\n').count();
+        return Err(TableError::Nul { line });
+    }
+    if text.contains('\r') && !text.contains('\n') {
+        return Err(TableError::CarriageReturns);
+    }
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
@@ -185,10 +224,9 @@ impl<'text> Table<'text> {
         }
         match unfinished {
             // A header alone, cut or not: there is nothing to read in either case.
-            Some(Unfinished { line, text }) if line > 1 => {
-                Err(TableError::NoHeader { line, cell: shorten(&text) })
-            }
-            _ => Err(TableError::Empty),
+            Some(Unfinished { line, text }) => Err(TableError::CutHeader { line, text }),
+            None if text.trim().is_empty() => Err(TableError::Empty),
+            None => Err(TableError::OnlyComments),
         }
     }
 
@@ -506,8 +544,12 @@ mod tests {
             TableError::LfsPointer
         );
         assert_eq!(error(""), TableError::Empty);
-        assert_eq!(error("# only\n\n"), TableError::Empty);
-        assert_eq!(error("m,n"), TableError::Empty);
+        assert_eq!(error(" \n\n"), TableError::Empty);
+        assert_eq!(error("# only\n\n"), TableError::OnlyComments);
+        assert_eq!(error("m,n"), TableError::CutHeader { line: 1, text: "m,n".to_owned() });
+        assert_eq!(text_of(b"m,n\r1,2\r"), Err(TableError::CarriageReturns));
+        assert_eq!(text_of(b"a\n\0\0"), Err(TableError::Nul { line: 2 }));
+        assert_eq!(text_of(b"\0\0\0"), Err(TableError::Nul { line: 1 }));
         assert_eq!(error("1,2\n3,4\n"), TableError::NoHeader { line: 1, cell: "1".to_owned() });
         let repeated = Table::open("m,n,m\n").unwrap();
         let twice = TableError::DuplicateColumn { line: 1, column: "m".to_owned() };

@@ -10,6 +10,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::table::shorten;
+
 /// The longest time accepted from a file: 1e6 seconds. Anything above is a unit mix-up.
 const LONGEST_NANOS: f64 = 1e15;
 
@@ -36,13 +38,13 @@ pub enum UnitError {
     #[error("{0} s is longer than any measurement; is the unit right?")]
     TooLong(String),
     /// Not a size such as `65536`, `64KiB` or `1.5GB`.
-    #[error("`{0}` is not a size in bytes")]
+    #[error("`{}` is not a size in bytes", shorten(.0))]
     NotASize(String),
     /// A fraction of a byte.
-    #[error("`{0}` is not a whole number of bytes")]
+    #[error("`{}` is not a whole number of bytes", shorten(.0))]
     NotWhole(String),
     /// 2^64 bytes or more.
-    #[error("`{0}` is larger than 2^64 - 1 bytes, the largest size there is")]
+    #[error("`{}` is larger than 2^64 - 1 bytes, the largest size there is", shorten(.0))]
     TooLarge(String),
 }
 

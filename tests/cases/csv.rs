@@ -182,3 +182,22 @@ fn archives_are_not_opened() {
     has(&shown, "a tar archive, and archives are not read");
     has(&shown, "hint: unpack it and import the files it holds");
 }
+
+#[test]
+fn a_machine_is_named_by_a_plain_word() {
+    for name in ["../evil", "", "a b", ".hidden", "-x"] {
+        let option = format!("--machine={name}");
+        let imported =
+            import("machine_name", &input("c05_bom_crlf_comment.csv"), &[option.as_str()]);
+        assert_eq!((imported.code, imported.tables.as_str()), (2, ""), "{name}");
+        assert!(imported.stderr.contains("is not the name of a machine"), "{}", imported.stderr);
+    }
+}
+
+#[test]
+fn times_that_whole_nanoseconds_do_not_hold_are_told() {
+    let file = folder("rounded").join("short.csv");
+    fs::write(&file, "batch,duration_ns\n1,2.1\n2,2.4\n4,3.0\n").unwrap();
+    let imported = import("rounded_set", &file, &[]);
+    assert!(imported.stdout.contains("rounded  2 times by more than 1 %"), "{}", imported.stdout);
+}

@@ -9,6 +9,7 @@ use kernelgauge_data::dataset::{self, MANIFEST};
 use kernelgauge_data::import::{
     self, ConditionError, ImportOptions, ImportSummary, Imported, MachineFacts,
 };
+use kernelgauge_data::table::shorten;
 use kernelgauge_data::{
     DataSet, Diagnostic, ExitStatus, FileEntry, Hardware, Links, Machine, Manifest, Origin, quality,
 };
@@ -30,6 +31,9 @@ pub fn run(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let options = options(arguments)?;
+    if let Some(name) = &arguments.machine {
+        check_name(name)?;
+    }
     let target = data_folder(&arguments.out);
     let mut data = existing(&target)?;
     let mut text = String::new();
@@ -60,6 +64,20 @@ pub fn run(
     print(around.stdout, &text)?;
     around.say(&format!("wrote {} ({} records)", target.display(), data.records.len()));
     Ok(ExitStatus::Success)
+}
+
+/// Names of machines are names of folders and of files.
+fn check_name(name: &str) -> Result<(), UsageError> {
+    /// As long as a file name may be almost everywhere, with room for what follows it.
+    const LONGEST: usize = 200;
+    let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && name.len() <= LONGEST;
+    if is_plain {
+        return Ok(());
+    }
+    let reason = format!("--machine: `{}` is not the name of a machine", shorten(name));
+    Err(UsageError::mistake(reason, "letters, digits, `-`, `_` and `.`, such as `h200-sxm`"))
 }
 
 fn options(arguments: &ImportArguments) -> Result<ImportOptions, UsageError> {
@@ -223,6 +241,13 @@ fn account(path: &Path, summary: &ImportSummary) -> String {
             dropped.count,
             dropped.reason,
             lines.join(", ")
+        ));
+    }
+    if summary.rounded > 0 {
+        let times = if summary.rounded == 1 { "time" } else { "times" };
+        text.push_str(&format!(
+            "  rounded  {} {times} by more than 1 %: times are kept in whole nanoseconds\n",
+            summary.rounded
         ));
     }
     for note in &summary.notes {

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::diagnostic::Diagnostic;
 use crate::nearest::UnknownName;
 use crate::point::PointError;
+use crate::table::shorten;
 use crate::units::UnitError;
 
 /// A field that cannot be read. The caller adds the file and the line.
@@ -16,7 +17,7 @@ pub enum FieldError {
     #[error("`{0}` is missing")]
     Missing(Cow<'static, str>),
     /// Not a whole number from 0 to 2^64 - 1.
-    #[error("{column} is `{value}`, not a whole number")]
+    #[error("{column} is `{}`, not a whole number", shorten(value))]
     NotAnInteger {
         /// Name of the field.
         column: Cow<'static, str>,
@@ -24,7 +25,7 @@ pub enum FieldError {
         value: String,
     },
     /// Not a number at all.
-    #[error("{column} is `{value}`, not a number")]
+    #[error("{column} is `{}`, not a number", shorten(value))]
     NotANumber {
         /// Name of the field.
         column: Cow<'static, str>,
@@ -32,7 +33,7 @@ pub enum FieldError {
         value: String,
     },
     /// Not `true` or `false`.
-    #[error("{column} is `{value}`, neither `true` nor `false`")]
+    #[error("{column} is `{}`, neither `true` nor `false`", shorten(value))]
     NotABool {
         /// Name of the field.
         column: Cow<'static, str>,

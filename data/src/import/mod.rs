@@ -39,12 +39,15 @@ pub use summary::{Dropped, ImportSummary};
 /// Why the last line of a log that was cut is no row.
 const ENDS_INSIDE_ROW: &str = "the file ends inside this row";
 
+/// Why a line that two writers shared is no row.
+const SEVERAL_ROWS: &str = "the line holds more than one row";
+
 /// What a file says about the machine it was measured on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineFacts {
     /// The device's own name.
     pub device: Option<String>,
-    /// Devices that took part.
+    /// Devices of one node that took part.
     pub count: Option<u32>,
     /// Nodes that took part.
     pub nodes: Option<u32>,

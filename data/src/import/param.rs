@@ -8,19 +8,22 @@
 //! PARAM counts the buffer of one rank. nccl-tests, and this tool, count the larger buffer,
 //! which for a gather is the received one: `nElementsPerRank` tells which was printed.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use thiserror::Error;
 
-use super::ENDS_INSIDE_ROW;
 use super::printed::{Printed, split_joined};
+use super::{ENDS_INSIDE_ROW, SEVERAL_ROWS};
 use super::{ImportError, ImportOptions, ImportSummary, Imported};
 use crate::conditions::Conditions;
 use crate::diagnostic::Diagnostic;
 use crate::dtype::Dtype;
 use crate::machine::Links;
 use crate::measurement::{Flags, Measurement, Outcome, Record};
+use crate::nearest::UnknownName;
 use crate::point::{Collective, CollectivePoint, Point};
+use crate::table::shorten;
 use crate::units::{Nanos, UnitError};
 
 /// What every result line holds.
@@ -58,8 +61,11 @@ enum ParamError {
         expected: u64,
     },
     /// Nothing could be kept.
-    #[error("no usable results")]
-    Nothing,
+    #[error("no usable results{}", first.as_ref().map(|f| format!("; the first: {f}")).unwrap_or_default())]
+    Nothing {
+        /// Why the first result was left out.
+        first: Option<String>,
+    },
 }
 
 impl Diagnostic for ParamError {
@@ -69,7 +75,7 @@ impl Diagnostic for ParamError {
             ParamError::SingleRank => "start the benchmark on several ranks",
             ParamError::UnknownRanks => "state it with `--ranks`",
             ParamError::WorldSize { .. } => "import one run per file",
-            ParamError::Nothing => return None,
+            ParamError::Nothing { .. } => return None,
         };
         Some(hint.to_owned())
     }
@@ -128,23 +134,36 @@ struct Line {
 
 impl Line {
     /// Reads `line`, which holds the mark; the error says what is wrong with it.
-    fn parse(line: &str, columns: &Columns) -> Result<Line, &'static str> {
+    fn parse(line: &str, columns: &Columns) -> Result<Line, Cow<'static, str>> {
+        if line.matches(MARK).count() > 1 {
+            return Err(SEVERAL_ROWS.into());
+        }
         let from = line.find(MARK).ok_or("no result")?;
         let mut words = line[from + MARK.len()..].split_whitespace();
         let label = words.next().unwrap_or_default().trim_start_matches('-');
         let (collective, dtype) = label.rsplit_once('-').ok_or("label names no dtype")?;
         let cells: Vec<&str> = words.collect();
         let cell = |index: usize| cells.get(index).copied().ok_or(CUT_SHORT);
-        let whole = |text: &str| text.parse::<u64>().map_err(|_| "size is not a whole number");
-        let per_rank = columns.per_rank.map(|index| cell(index).and_then(whole)).transpose()?;
+        let whole = |text: &str| {
+            text.parse::<u64>()
+                .map_err(|_| format!("size `{}` is not a whole number", shorten(text)))
+        };
+        let per_rank = match columns.per_rank {
+            Some(index) => Some(whole(cell(index)?)?),
+            None => None,
+        };
         let algorithm = columns.algorithm.map(cell).transpose()?;
+        let joined = cell(columns.time)?;
+        let times = split_joined(joined).ok_or("times are not numbers joined by `-`")?;
+        if let Some(time) = times.iter().find(|time| time.value <= 0.0) {
+            return Err(format!("a time of {}, which is not positive", time.value).into());
+        }
         Ok(Line {
-            collective: collective.parse().map_err(|_| "unknown collective")?,
-            dtype: dtype.parse().map_err(|_| "unknown dtype")?,
+            collective: collective.parse().map_err(|error: UnknownName| error.to_string())?,
+            dtype: dtype.parse().map_err(|error: UnknownName| error.to_string())?,
             size: whole(cell(columns.size)?)?,
             per_rank,
-            times: split_joined(cell(columns.time)?)
-                .ok_or("times are not numbers joined by `-`")?,
+            times,
             algorithm: algorithm.and_then(Printed::parse),
         })
     }
@@ -219,11 +238,15 @@ pub(crate) fn read(
         }
     }
     if imported.records.is_empty() {
-        return Err(refused(None, ParamError::Nothing));
+        let dropped = imported.summary.dropped.first();
+        let line = dropped.and_then(|dropped| dropped.lines.first().copied());
+        let first = dropped.map(|dropped| dropped.reason.clone());
+        return Err(refused(line, ParamError::Nothing { first }));
     }
     imported.summary.note("time is the median over ranks");
     imported.summary.count(&imported.records);
-    imported.machine.count = ranks.and_then(|ranks| u32::try_from(ranks).ok());
+    let of_node = |ranks: u64| u32::try_from(ranks.div_ceil(options.nodes.unwrap_or(1).max(1)));
+    imported.machine.count = ranks.and_then(|ranks| of_node(ranks).ok());
     Ok(imported)
 }
 
@@ -266,12 +289,15 @@ fn record(
         Nanos::from_us(line.median() * columns.unit_us).map_err(|e: UnitError| e.to_string())
     });
     match time {
-        Ok(time) => Some(Record {
-            point,
-            conditions: Conditions::default(),
-            outcome: Outcome::Measured(Measurement::stated(time)),
-            flags: Flags::NONE,
-        }),
+        Ok(time) => {
+            summary.see_rounding(line.median() * columns.unit_us * 1e3, time);
+            Some(Record {
+                point,
+                conditions: Conditions::default(),
+                outcome: Outcome::Measured(Measurement::stated(time)),
+                flags: Flags::NONE,
+            })
+        }
         Err(reason) => {
             summary.drop_line(reason, number);
             None
@@ -336,6 +362,34 @@ mod tests {
         assert_eq!(imported.summary.dropped[0].lines, [4]);
         let last = imported.summary.dropped.last().unwrap();
         assert_eq!((last.reason.as_str(), &last.lines[..]), (ENDS_INSIDE_ROW, &[7][..]));
+    }
+
+    #[test]
+    fn what_a_row_cannot_be_is_told_with_its_value() {
+        for (row, reason) in [
+            ("COMMS-RES-all_reduce-float7 64 16 9-8 0.01 0.01\n", "unknown dtype `float7`"),
+            (
+                "COMMS-RES-all_shuffle-float 64 16 9-8 0.01 0.01\n",
+                "unknown collective `all_shuffle`",
+            ),
+            ("COMMS-RES-all_reduce-float 64 16 -9.5-8 0.01 0.01\n", "a time of -9.5, which is not"),
+            ("COMMS-RES-all_reduce-float 64 16 9--8 0.01 0.01\n", "a time of -8, which is not"),
+            ("COMMS-RES-all_reduce-float 6x 16 9-8 0.01 0.01\n", "size `6x` is not a whole number"),
+        ] {
+            let shown = import(row).unwrap_err().to_string();
+            assert!(shown.starts_with("comms.log:3: no usable results; the first: "), "{shown}");
+            assert!(shown.contains(reason), "{shown}");
+        }
+        let row = "COMMS-RES-all_reduce-float32 4096 1024 21.4-22.0 0.19 0.19";
+        let glued = import(&format!("{row} {row}\n")).unwrap_err().to_string();
+        assert!(glued.contains("the line holds more than one row"), "{glued}");
+    }
+
+    #[test]
+    fn devices_are_counted_in_one_node() {
+        let row = "COMMS-RES-all_reduce-float32 4096 1024 21.4 0.19 0.19\n";
+        let options = ImportOptions { ranks: Some(64), nodes: Some(8), ..ImportOptions::default() };
+        assert_eq!(import_with(row, &options).unwrap().machine.count, Some(8));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measurement::{Flag, Outcome, Record};
+use crate::units::Nanos;
 
 /// Lines listed per reason; beyond that they are only counted.
 const LISTED_LINES: usize = 20;
@@ -29,6 +30,8 @@ pub struct ImportSummary {
     pub failed: usize,
     /// Records per flag.
     pub flagged: BTreeMap<Flag, usize>,
+    /// Times that whole nanoseconds change by more than 1 %.
+    pub rounded: usize,
     /// Rows left out, by reason, in order of first occurrence.
     pub dropped: Vec<Dropped>,
     /// What a reader should know: assumptions made, repeats folded.
@@ -48,6 +51,15 @@ impl ImportSummary {
                 }
             }
             None => self.dropped.push(Dropped { reason, lines: vec![line], count: 1 }),
+        }
+    }
+
+    /// Counts a time of `stated` nanoseconds that became `kept` if that changed it noticeably.
+    pub(crate) fn see_rounding(&mut self, stated: f64, kept: Nanos) {
+        /// Less than what repeats of a measurement differ by.
+        const NOTICEABLE: f64 = 0.01;
+        if (kept.as_f64() / stated - 1.0).abs() > NOTICEABLE {
+            self.rounded += 1;
         }
     }
 
@@ -83,6 +95,7 @@ impl ImportSummary {
         self.kept += other.kept;
         self.skipped += other.skipped;
         self.failed += other.failed;
+        self.rounded += other.rounded;
         for (flag, count) in other.flagged {
             *self.flagged.entry(flag).or_default() += count;
         }

@@ -170,6 +170,12 @@ impl CollectivePoint {
                 "{ranks} ranks cannot spread over {nodes} nodes"
             )));
         }
+        if !self.bytes.is_multiple_of(self.dtype.size()) {
+            let (bytes, dtype) = (self.bytes, self.dtype);
+            return Err(PointError::Inconsistent(format!(
+                "{bytes} bytes are not a whole number of {dtype} elements"
+            )));
+        }
         if self.bytes > 1 << 50 {
             return Err(PointError::Overflow("bytes (a PiB is the limit)"));
         }

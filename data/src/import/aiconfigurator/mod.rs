@@ -184,6 +184,9 @@ impl<'a> Reader<'a> {
         match point {
             Ok(point) => {
                 let record = self.record(point, &row);
+                if let (Some(latency), Some(time)) = (row.real("latency"), record.time()) {
+                    self.imported.summary.see_rounding(latency * 1e6, time);
+                }
                 self.imported.records.push(record);
             }
             Err(reason) => self.imported.summary.drop_line(reason, number),
@@ -230,7 +233,13 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Result<Imported, ImportError> {
         if self.imported.records.is_empty() {
             self.selection.refuse_nothing_left(self.path)?;
-            return Err(ImportError::refused(self.path, None, "no usable rows", ""));
+            let dropped = self.imported.summary.dropped.first();
+            let line = dropped.and_then(|dropped| dropped.lines.first().copied());
+            let reason = match dropped {
+                Some(dropped) => format!("no usable rows; the first: {}", dropped.reason),
+                None => "the table has no rows".to_owned(),
+            };
+            return Err(ImportError::refused(self.path, line, reason, ""));
         }
         let summary: &mut ImportSummary = &mut self.imported.summary;
         self.selection.notes().for_each(|note| summary.note(note));

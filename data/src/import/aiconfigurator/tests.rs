@@ -122,7 +122,9 @@ fn the_phase_of_older_files_is_in_their_name() {
     let imported = import_as(text, "generation_attention_perf.txt", &options).unwrap();
     assert!(found(&imported)[0].0.starts_with("attention generation/f16/f16"));
     let error = import_as(text, "table.txt", &options).unwrap_err();
-    assert_eq!(error.to_string(), "table.txt: no usable rows");
+    let expected = "table.txt:2: no usable rows; the first: phase is not stated (`--op context` \
+                    or `--op generation`)";
+    assert_eq!(error.to_string(), expected);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::scan::{Run, Scanned};
 use super::{NcclTestsError, Refusal};
 use crate::import::printed::Printed;
 use crate::import::{ImportSummary, MachineFacts};
+use crate::nearest::UnknownName;
 use crate::units::Nanos;
 
 /// The newest file version known.
@@ -157,8 +158,8 @@ pub(super) fn scan(text: &str, summary: &mut ImportSummary) -> Result<Scanned, R
         // Results have no lines; their number stands in.
         let number = index + 1;
         match row(outcome, number) {
-            Some(row) => run.rows.push(row),
-            None => summary.drop_line("result with an unknown type or no half", number),
+            Ok(row) => run.rows.push(row),
+            Err(reason) => summary.drop_line(reason, number),
         }
     }
     Ok(Scanned { runs: vec![run], machine })
@@ -197,7 +198,7 @@ fn ranks(devices: &[Device], of_process: Option<u64>) -> Option<u64> {
     Some(last.saturating_add(behind_last))
 }
 
-fn row(outcome: &Outcome, line: usize) -> Option<Row> {
+fn row(outcome: &Outcome, line: usize) -> Result<Row, String> {
     let redop = match outcome.redop.as_deref().map(str::trim) {
         None | Some("") => Redop::Unstated,
         Some("none") => Redop::Moves,
@@ -212,7 +213,7 @@ fn row(outcome: &Outcome, line: usize) -> Option<Row> {
         line,
         size: outcome.size,
         count: outcome.count,
-        dtype: outcome.dtype.trim().parse().ok()?,
+        dtype: outcome.dtype.trim().parse().map_err(|e: UnknownName| format!("result: {e}"))?,
         sweep: outcome.dtype.clone(),
         redop,
         root: root.and_then(|root: i64| u64::try_from(root).ok()),
@@ -220,7 +221,7 @@ fn row(outcome: &Outcome, line: usize) -> Option<Row> {
         in_place: cells(outcome.in_place.as_ref(), outcome.in_place_per_iter.as_ref()),
     };
     let known = row.out_of_place.is_some() || row.in_place.is_some();
-    known.then_some(row)
+    if known { Ok(row) } else { Err("result without a half".to_owned()) }
 }
 
 fn cells(half: Option<&Half>, iterations: Option<&Iterations>) -> Option<Cells> {

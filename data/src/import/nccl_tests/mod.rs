@@ -43,10 +43,12 @@ pub(crate) enum NcclTestsError {
     #[error("rows without a header: which column is which is not known")]
     NoHeader,
     /// No rows at all.
-    #[error("no usable rows{}", failure.as_ref().map(|f| format!(": {f}")).unwrap_or_default())]
+    #[error("no usable rows{}{}", behind(": ", failure), behind("; the first: ", first))]
     NoRows {
         /// What the program reported.
         failure: Option<String>,
+        /// Why the first row was left out.
+        first: Option<String>,
     },
     /// The run is of a program that measures no collective.
     #[error("`{name}` is not a collective this tool knows")]
@@ -90,6 +92,10 @@ pub(crate) enum NcclTestsError {
         /// Whether the text simply ends.
         truncated: bool,
     },
+}
+
+fn behind(mark: &str, text: &Option<String>) -> String {
+    text.as_ref().map(|text| format!("{mark}{text}")).unwrap_or_default()
 }
 
 fn candidate_list(candidates: &[Collective]) -> String {
@@ -187,7 +193,7 @@ pub(crate) fn read(
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let refused = |refusal: Refusal| {
-        let hint = refusal.error.hint().unwrap_or_default();
+        let hint = hint_for(&refusal.error, path);
         ImportError::refused(path, refusal.line, refusal.error.to_string(), hint)
     };
     let mut summary = ImportSummary::default();
@@ -197,7 +203,6 @@ pub(crate) fn read(
         scan::scan(text, &mut summary)
     };
     let scanned = scanned.map_err(refused)?;
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let mut records: Vec<Record> = Vec::new();
     let mut runs_seen = RunsSeen::default();
     let runs: Vec<_> = scanned.runs.iter().filter(|run| !run.rows.is_empty()).collect();
@@ -208,7 +213,7 @@ pub(crate) fn read(
                 let error = NcclTestsError::OtherProgram { name: name.clone() };
                 return Err(refused(Refusal { line: Some(run.line), error }));
             }
-            None => options.collective.or_else(|| facts::file_collective(stem)),
+            None => options.collective,
         };
         let found = records::records(run, stated, options, &mut summary).map_err(refused)?;
         if runs_seen.repeat(&found) {
@@ -223,12 +228,33 @@ pub(crate) fn read(
     }
     if records.is_empty() {
         let failure = scanned.runs.iter().find_map(|run| run.failure.clone());
-        return Err(refused(Refusal { line: None, error: NcclTestsError::NoRows { failure } }));
+        let dropped = summary.dropped.first();
+        let line = dropped.and_then(|dropped| dropped.lines.first().copied());
+        let first = dropped.map(|dropped| dropped.reason.clone());
+        return Err(refused(Refusal { line, error: NcclTestsError::NoRows { failure, first } }));
     }
     summary.count(&records);
-    let (count, nodes) = (most(&records, |point| point.ranks), most(&records, |point| point.nodes));
+    let of_node = |point: &CollectivePoint| point.ranks.div_ceil(point.nodes.max(1));
+    let (count, nodes) = (most(&records, of_node), most(&records, |point| point.nodes));
     let machine = MachineFacts { count, nodes, ..scanned.machine };
     Ok(Imported { records, summary, machine })
+}
+
+/// What to do about an error. The name of a file is no evidence, but a person can judge what
+/// it suggests.
+fn hint_for(error: &NcclTestsError, path: &Path) -> String {
+    let hint = error.hint().unwrap_or_default();
+    let NcclTestsError::UnknownCollective { candidates } = error else { return hint };
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_possible = |guess: &Collective| {
+        // All-to-all-v prints what all-to-all prints.
+        let shown = if *guess == Collective::AllToAllV { Collective::AllToAll } else { *guess };
+        candidates.is_empty() || candidates.contains(&shown)
+    };
+    match facts::file_collective(stem).filter(is_possible) {
+        Some(guess) => format!("{hint}; is it `--collective {guess}`, as the file's name says?"),
+        None => hint,
+    }
 }
 
 /// The largest value of a parameter among `records`.

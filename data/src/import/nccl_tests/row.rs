@@ -7,6 +7,7 @@
 use super::header::{Half, HalfColumn, Header};
 use super::tokens::{Token, tokens, without_rank_tags};
 use crate::dtype::Dtype;
+use crate::import::SEVERAL_ROWS;
 use crate::import::printed::Printed;
 use crate::units::Nanos;
 
@@ -94,6 +95,21 @@ impl<'a> Key<'a> {
     }
 }
 
+/// The type of a row whose type is unknown: a word behind size and count, and numbers behind it.
+pub(super) fn unknown_type(line: &str) -> Option<&str> {
+    /// A row has more cells: times and bandwidths.
+    const NUMBERS: usize = 3;
+    let words = tokens(line);
+    let at = words.windows(3).position(|words| {
+        trailing_number(words[0].text).is_some()
+            && words[1].text.parse::<u64>().is_ok()
+            && words[2].text.starts_with(|c: char| c.is_alphabetic())
+            && words[2].text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })?;
+    let behind = words[at + 3..].iter().filter(|word| word.text.parse::<f64>().is_ok());
+    (behind.count() >= NUMBERS).then_some(words[at + 2].text)
+}
+
 /// Whether `line` could be the beginning of a row that was cut before its type ended: a size,
 /// perhaps a count and the letters of a type, behind nothing but a launcher's prefix.
 pub(super) fn may_begin(line: &str) -> bool {
@@ -136,6 +152,8 @@ pub(super) enum TornRow {
     Foreign,
     /// Size is no multiple of count and element size.
     SizeAndCount,
+    /// Another row begins before this one ends.
+    Several,
 }
 
 impl TornRow {
@@ -145,6 +163,7 @@ impl TornRow {
             TornRow::TooShort => "row is cut short",
             TornRow::Foreign => "row is broken by other text",
             TornRow::SizeAndCount => "size and count disagree",
+            TornRow::Several => SEVERAL_ROWS,
         }
     }
 }
@@ -152,6 +171,9 @@ impl TornRow {
 impl Row {
     /// Reads the row that begins with `key`.
     pub fn parse(text: &str, line: usize, key: Key<'_>, header: &Header) -> Result<Row, TornRow> {
+        if Key::find(&text[key.end..]).is_some() {
+            return Err(TornRow::Several);
+        }
         let cells = without_rank_tags(without_log_tail(text, key.end));
         let words: Vec<Token<'_>> =
             tokens(&cells).into_iter().filter(|word| word.start >= key.end).collect();

@@ -10,6 +10,7 @@ use super::row::{self, Key, Row, TornRow};
 use super::tokens::without_escapes;
 use super::{NcclTestsError, Refusal};
 use crate::import::{ENDS_INSIDE_ROW, ImportSummary, MachineFacts};
+use crate::table::shorten;
 
 /// One run of a test program.
 #[derive(Debug, Clone, Default)]
@@ -264,7 +265,11 @@ impl<'a> Scanner<'a> {
         let blank = text.trim_start().starts_with('#') || text.trim().is_empty();
         if in_table && !blank && facts::failure(text).is_none() {
             let ends_here = self.is_last && row::may_begin(text);
-            let reason = if ends_here { ENDS_INSIDE_ROW } else { "message between the rows" };
+            let reason = match row::unknown_type(text) {
+                _ if ends_here => ENDS_INSIDE_ROW.to_owned(),
+                Some(name) => format!("unknown dtype `{}`", shorten(name)),
+                None => "message between the rows".to_owned(),
+            };
             self.summary.drop_line(reason, line);
         }
     }

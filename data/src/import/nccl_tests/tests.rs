@@ -243,10 +243,46 @@ fn what_the_log_leaves_open_is_asked_for() {
     let error = import(&open).unwrap_err();
     assert!(error.to_string().contains("fit all_gather, all_to_all"), "{error}");
     assert_eq!(error.hint().as_deref(), Some("state it with `--collective`"));
-    let named = import_as(&open, "h9-all-gather.log", &ImportOptions::default()).unwrap();
-    assert!(points(&named)[0].contains("all_gather"));
+    // The name of a file is shown to a person, and decides nothing.
+    let named = |name| import_as(&open, name, &ImportOptions::default()).unwrap_err();
+    let guess = "is it `--collective all_gather`, as the file's name says?";
+    assert!(named("h9-all-gather.log").hint().unwrap().ends_with(guess));
+    let unlikely = named("h9-all-reduce.log").hint();
+    assert_eq!(unlikely.as_deref(), Some("state it with `--collective`"));
+    let reduce = HEADER.to_owned() + &sums(1.875);
+    let imported = import_as(&reduce, "all-gather.log", &ImportOptions::default()).unwrap();
+    assert!(points(&imported)[0].contains("all_reduce/f32 ranks=16"));
     let options = ImportOptions { collective: Some(Collective::AllToAll), ..Default::default() };
     assert!(points(&import_as(&open, "log", &options).unwrap())[0].contains("all_to_all/"));
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_told_with_line_and_value() {
+    let header = preamble(4) + HEADER;
+    let line = header.lines().count() + 1;
+    let error = refusal(&(header.clone() + &sums(1.5).replace("float", "float7")));
+    let expected = format!("log.txt:{line}: no usable rows; the first: unknown dtype `float7`");
+    assert_eq!(error, expected);
+    let row = row(1 << 20, "float", "sum", -1, 20.0, 1.5);
+    let glued = header + row.trim_end() + " " + &row + &sums(1.5);
+    let dropped = &import(&glued).unwrap().summary.dropped;
+    assert_eq!(dropped[0].reason, "the line holds more than one row");
+}
+
+#[test]
+fn devices_are_counted_in_one_node() {
+    let ranks = (0..64).map(|rank| {
+        let (host, device) = (rank / 8, rank % 8);
+        format!("#  Rank {rank:2} Group  0 Pid 1 on host{host} device {device} [0x05] GPU\n")
+    });
+    let log = preamble(1).lines().next().unwrap_or_default().to_owned()
+        + "\n"
+        + &ranks.collect::<String>()
+        + HEADER
+        + &sums(1.968_75);
+    let imported = import(&log).unwrap();
+    assert_eq!((imported.machine.count, imported.machine.nodes), (Some(8), Some(8)));
+    assert!(points(&imported)[0].contains("ranks=64 nodes=8"));
 }
 
 #[test]
@@ -332,7 +368,9 @@ fn the_old_bandwidth_definition_is_recognised() {
     let header = "# size count type time algbw busbw error time algbw busbw error\n\
                   # (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)\n";
     let log = preamble(12) + header + &row(33_554_400, 465.7) + &row(67_108_848, 915.3);
-    let imported = import_as(&log, "all_gather.txt", &ImportOptions::default()).unwrap();
+    let options =
+        ImportOptions { collective: Some(Collective::AllGather), ..ImportOptions::default() };
+    let imported = import_as(&log, "log.txt", &options).unwrap();
     assert_eq!(imported.records[0].time().unwrap().us(), 465.7);
     assert!(imported.summary.notes.iter().any(|note| note.contains("before June 2020")));
 }

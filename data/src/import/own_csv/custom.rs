@@ -1,15 +1,16 @@
 //! Tables of ops that no family describes: every column of whole numbers is a parameter.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::fields::{FieldError, RECORD_COLUMNS};
 use crate::import::own_csv::names::{self, word};
+use crate::import::own_csv::op_name::op_name;
 use crate::import::own_csv::roles::Columns;
-use crate::import::{ImportError, ImportOptions};
+use crate::import::{ImportError, ImportOptions, ImportSummary};
 use crate::point::{CustomPoint, MAX_PARAMETERS, Point};
-use crate::table::{Row, Table};
+use crate::table::{Row, Table, shorten};
 
 /// Whole numbers that count or name measurements rather than describe a point.
 pub(super) const NOT_PARAMETERS: [&str; 20] = [
@@ -105,7 +106,7 @@ impl Source {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         let op = options.op.as_deref().unwrap_or(&stem);
         Ok(Source {
-            op: word(op),
+            op: op.to_owned(),
             op_column,
             words,
             parameters: parameters.into_iter().map(|p| (p.name, p.column)).collect(),
@@ -117,22 +118,41 @@ impl Source {
         self.words.iter().copied().chain(self.parameters.iter().map(|(_, column)| *column))
     }
 
+    /// What tells the op of a row apart: its name, then its words.
+    fn texts<'row>(&'row self, row: &'row Row<'_>) -> Vec<&'row str> {
+        let stated = self.op_column.map(|column| row.cells[column].as_ref());
+        let op = stated.filter(|stated| !stated.is_empty()).unwrap_or(&self.op);
+        let words = self.words.iter().map(|column| row.cells[*column].as_ref());
+        std::iter::once(op).chain(words).collect()
+    }
+
+    /// Notes which ops could not keep their names.
+    pub fn note_names(&self, table: &Table<'_>, summary: &mut ImportSummary) {
+        /// Beyond this many they are only counted.
+        const LISTED: usize = 8;
+        let mut changed: BTreeMap<String, String> = BTreeMap::new();
+        for row in table.rows().flatten() {
+            let texts = self.texts(&row);
+            let name = op_name(&texts);
+            let stated = texts.join("/");
+            if !name.eq_ignore_ascii_case(stated.trim_end_matches('/')) {
+                changed.insert(stated, name);
+            }
+        }
+        for (stated, name) in changed.iter().take(LISTED) {
+            summary.note(format!("op `{}` is kept as `{name}`", shorten(stated)));
+        }
+        if let Some(more) = changed.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            summary.note(format!("so are {more} other ops under names that fit"));
+        }
+    }
+
     /// The point of a row.
     ///
     /// # Errors
     /// [`FieldError::NotAnInteger`] with the column.
     pub fn point(&self, row: &Row<'_>) -> Result<Point, FieldError> {
-        let mut op = self.op.clone();
-        if let Some(column) = self.op_column {
-            let stated = word(&row.cells[column]);
-            op = if stated.is_empty() { op } else { stated };
-        }
-        for column in &self.words {
-            let part = word(&row.cells[*column]);
-            if !part.is_empty() {
-                op = format!("{op}/{part}");
-            }
-        }
+        let op = op_name(&self.texts(row));
         let parameters = self
             .parameters
             .iter()

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::import::own_csv::layout::Layout;
 use crate::import::{ImportError, ImportOptions, ImportSummary};
-use crate::table::{Row, Table};
+use crate::table::{Row, Table, shorten};
 
 /// Which rows of a table to take.
 #[derive(Debug)]
@@ -37,19 +37,22 @@ impl Inputs {
         };
         let kinds: BTreeSet<String> =
             table.rows().flatten().map(|row| row.cells[column].to_string()).collect();
-        let (name, list) = (&table.header()[column], list(&kinds));
+        let (name, list) = (shorten(&table.header()[column]), list(&kinds));
         match &wanted {
             Some(wanted) if !kinds.contains(wanted) => Err(ImportError::refused(
                 path,
                 table.header_line(),
-                format!("no row has `{wanted}` in column `{name}`"),
+                format!("no row has `{}` in column `{name}`", shorten(wanted)),
                 format!("it holds {list}"),
             )),
             None if kinds.len() > 1 => Err(ImportError::refused(
                 path,
                 table.header_line(),
                 format!("column `{name}` mixes {list}, which run at different speeds"),
-                format!("import one of them with --input, such as --input {}", example(&kinds)),
+                format!(
+                    "import one of them with --input, such as --input {}",
+                    shorten(example(&kinds))
+                ),
             )),
             _ => Ok(Inputs { column: Some(column), wanted }),
         }
@@ -59,12 +62,13 @@ impl Inputs {
     pub fn leaves_out(&self, row: &Row<'_>) -> Option<String> {
         let (column, wanted) = (self.column?, self.wanted.as_ref()?);
         let found = &row.cells[column];
-        (found != wanted).then(|| format!("its operands hold `{found}`, not `{wanted}`"))
+        (found != wanted).then(|| format!("its operands hold `{}`, not `{wanted}`", shorten(found)))
     }
 }
 
 fn list(kinds: &BTreeSet<String>) -> String {
-    let quoted: Vec<String> = kinds.iter().take(8).map(|kind| format!("`{kind}`")).collect();
+    let quoted: Vec<String> =
+        kinds.iter().take(8).map(|kind| format!("`{}`", shorten(kind))).collect();
     quoted.join(", ")
 }
 

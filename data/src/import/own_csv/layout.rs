@@ -12,7 +12,7 @@ use crate::import::own_csv::rate_names;
 use crate::import::own_csv::roles::{Columns, Roles};
 use crate::import::{ImportError, ImportOptions, ImportSummary};
 use crate::point::{Collective, CopyDirection, MemoryOp};
-use crate::table::Table;
+use crate::table::{Table, shorten};
 
 /// The families tried in turn; what fits none is custom.
 const TRIED: [Family; 6] = [
@@ -132,7 +132,11 @@ impl Layout {
                 None => assume(self, summary, "direction", "d2d".to_owned()),
             },
             Family::Memory if missing(self, "op") => {
-                self.stated.push(("op", memory_op(options, path).unwrap_or_default()));
+                let op = memory_op(options, path).unwrap_or_default();
+                if options.op.as_ref() != Some(&op) {
+                    summary.note(format!("`op` is not stated; taken as {op}, the file's name"));
+                }
+                self.stated.push(("op", op));
             }
             Family::Attention => {
                 if missing(self, "phase") {
@@ -223,7 +227,7 @@ fn left_over(columns: &Columns) -> Vec<usize> {
 }
 
 fn note_unused(table: &Table<'_>, unused: &[usize], summary: &mut ImportSummary) {
-    let names: Vec<&str> = unused.iter().map(|index| table.header()[*index].as_ref()).collect();
+    let names: Vec<String> = unused.iter().map(|index| shorten(&table.header()[*index])).collect();
     let more = match names.len().checked_sub(LISTED_COLUMNS) {
         Some(more) if more > 0 => format!(" and {more} more"),
         _ => String::new(),
@@ -263,6 +267,9 @@ impl Search<'_> {
         }
         let fits = |family: &Family| self.missing(*family).is_none() && self.agrees(*family);
         let found = TRIED.into_iter().find(fits);
+        if found.is_none() {
+            self.refuse_unknown_direction()?;
+        }
         if found.is_none() {
             self.note_near_miss(summary);
         }
@@ -358,6 +365,24 @@ impl Search<'_> {
             .into_iter()
             .flatten()
             .all(|column| self.table.rows().flatten().all(|row| is_copy(&row.cells[column])))
+    }
+
+    /// Refuses what would be a table of copies, did its first row not hold an unknown
+    /// direction. `kind` and the like may be about anything.
+    fn refuse_unknown_direction(&self) -> Result<(), ImportError> {
+        let column = self.columns.find(&["direction", "copy_direction", "memcpy_kind"]);
+        let is_copy = self.has_column(Family::Copy, "bytes")
+            && self.options.op.is_none()
+            && self.is_called_copy()
+            && custom::integer_columns(self.table, self.columns)
+                .iter()
+                .all(|integer| self.is_field(Family::Copy, integer.column));
+        let first = self.table.rows().flatten().next();
+        let (Some(column), Some(row), true) = (column, first, is_copy) else { return Ok(()) };
+        let Err(unknown) = row.cells[column].parse::<CopyDirection>() else { return Ok(()) };
+        let hint =
+            format!("{}; another op than a copy is read with --family custom", unknown.hint());
+        Err(ImportError::refused(self.path, row.line, unknown.to_string(), hint))
     }
 
     /// Whether a column holds a field of `family`.

@@ -12,7 +12,9 @@ mod aliases;
 mod custom;
 mod inputs;
 mod layout;
+mod marks;
 mod names;
+mod op_name;
 mod outcome;
 mod rate_names;
 mod rates;
@@ -37,6 +39,7 @@ use crate::units::Nanos;
 use custom::whole_number;
 use inputs::Inputs;
 use layout::Layout;
+use marks::Verdict;
 use outcome::{Cells, Judged};
 use strays::Strays;
 
@@ -73,6 +76,9 @@ pub(crate) fn read(
     }
     if records.is_empty() {
         return Err(nothing_left(path, &summary));
+    }
+    if let Some(custom) = &layout.custom {
+        custom.note_names(&table, &mut summary);
     }
     cascade::fold(&mut records, &mut summary);
     let records = repeats::fold_identical(records, &mut summary);
@@ -175,12 +181,20 @@ impl<'a> Reader<'a> {
         }
         let reject = |error| self.reject(row, error);
         let point = self.point(row).map_err(reject)?;
-        let judged = outcome::judge(&self.cells(row)).map_err(reject)?;
+        let cells = self.cells(row);
+        let is_fine = outcome::is_fine(cells.status);
+        let verdict = marks::verdict(&self.layout.roles.marks, self.table, row, is_fine);
+        let judged = outcome::judge(&cells, verdict.as_ref()).map_err(reject)?;
         if let Judged::Time(time) = judged {
+            self.see_rounding(row, time, summary);
             self.check_durations(row)?;
             self.check_rates(row, &point, time, summary)?;
         }
-        self.about(row, point, &judged).map_err(reject)
+        let mut record = self.about(row, point, &judged).map_err(reject)?;
+        if verdict == Some(Verdict::Wrong) {
+            record.flags.insert(Flag::FailedCheck);
+        }
+        Ok(record)
     }
 
     fn cell<'row>(&self, row: &'row Row<'_>, column: Option<usize>) -> &'row str {
@@ -227,6 +241,13 @@ impl<'a> Reader<'a> {
             skipped: self.cell(row, roles.skipped),
             status: self.cell(row, roles.status),
             reason: self.cell(row, roles.reason),
+        }
+    }
+
+    fn see_rounding(&self, row: &Row<'_>, time: Nanos, summary: &mut ImportSummary) {
+        let column = &self.layout.roles.time;
+        if let Ok(stated) = row.cells[column.index].parse::<f64>() {
+            summary.see_rounding(stated * column.nanos, time);
         }
     }
 
@@ -295,7 +316,10 @@ impl<'a> Reader<'a> {
             "input" => Some(self.cell(row, roles.input)),
             "kernel" => Some(kernel),
             _ if name.starts_with("time_") && !self.layout.has_spread => None,
-            _ => self.table.column(name).map(|column| row.cells[column].as_ref()),
+            _ => {
+                let column = self.table.column(name).filter(|column| !roles.is_mark(*column));
+                column.map(|column| row.cells[column].as_ref())
+            }
         })?;
         if self.cell(row, roles.wrong).parse::<f64>().is_ok_and(|wrong| wrong > 0.0) {
             record.flags.insert(Flag::FailedCheck);

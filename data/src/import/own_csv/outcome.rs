@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::fields::{FieldError, failure_from_text, failure_text, skip_from_text, skip_text};
+use crate::import::own_csv::marks::Verdict;
 use crate::measurement::{Failure, SkipReason};
 use crate::table::shorten;
 use crate::units::{Nanos, UnitError};
@@ -43,16 +44,21 @@ impl Judged {
     }
 }
 
-/// Judges a row by its skip mark, its status, its number of samples and its time, in this order.
+/// Judges a row by its skip mark, its status, the `verdict` of its other marks, its number of samples and its time, in this order.
 ///
 /// # Errors
 /// [`FieldError::NotANumber`] when the time is neither a number nor a word for none.
-pub(super) fn judge(cells: &Cells<'_>) -> Result<Judged, FieldError> {
+pub(super) fn judge(cells: &Cells<'_>, verdict: Option<&Verdict>) -> Result<Judged, FieldError> {
     if let Some(words) = marked(cells.skipped) {
         return Ok(Judged::Skipped(SkipReason::Stated(shorten(words))));
     }
     if let Some(judged) = by_status(cells) {
         return Ok(judged);
+    }
+    if let Some(Verdict::Failed(failure)) = verdict
+        && (cells.reason.is_empty() || !is_word_for_nothing(cells.time))
+    {
+        return Ok(Judged::Failed(failure.clone()));
     }
     let no_samples = cells.samples.and_then(|samples| samples.parse::<f64>().ok()) == Some(0.0);
     if no_samples {
@@ -71,11 +77,33 @@ fn marked(skipped: &str) -> Option<&str> {
     }
 }
 
+/// Whether a status says that all is well.
+pub(super) fn is_fine(status: &str) -> bool {
+    matches!(
+        status.to_ascii_lowercase().as_str(),
+        "ok" | "0"
+            | "0.0"
+            | "success"
+            | "succeeded"
+            | "successful"
+            | "pass"
+            | "passed"
+            | "true"
+            | "done"
+            | "valid"
+            | "measured"
+            | "completed"
+            | "complete"
+            | "finished"
+            | "cudasuccess"
+    )
+}
+
 fn by_status(cells: &Cells<'_>) -> Option<Judged> {
     let status = cells.status.to_ascii_lowercase();
     match status.as_str() {
-        "" | "ok" | "success" | "succeeded" | "pass" | "passed" | "done" | "valid" | "measured"
-        | "completed" | "complete" => None,
+        "" => None,
+        word if is_fine(word) => None,
         "skipped" | "skip" | "unsupported" | "not_supported" | "not supported" => {
             let words = if cells.reason.is_empty() { cells.status } else { cells.reason };
             Some(Judged::Skipped(skip_from_text(words)))
@@ -130,7 +158,7 @@ mod tests {
     use super::*;
 
     fn judged(cells: Cells<'_>) -> Judged {
-        judge(&Cells { nanos: 1e3, time_column: "time_us", ..cells }).unwrap()
+        judge(&Cells { nanos: 1e3, time_column: "time_us", ..cells }, None).unwrap()
     }
 
     #[test]
@@ -179,6 +207,6 @@ mod tests {
     #[test]
     fn words_that_are_no_time_are_not_guessed() {
         let cells = Cells { time: "4,2", nanos: 1e3, time_column: "time_us", ..Cells::default() };
-        assert!(matches!(judge(&cells), Err(FieldError::NotANumber { .. })));
+        assert!(matches!(judge(&cells, None), Err(FieldError::NotANumber { .. })));
     }
 }

@@ -6,6 +6,7 @@
 use crate::import::own_csv::rate_names::Rate;
 use crate::import::printed::Printed;
 use crate::point::{CopyDirection, Point};
+use crate::table::shorten;
 use crate::units::{Nanos, four_digits};
 
 /// Disagreement beyond rounding that is still accepted.
@@ -50,7 +51,9 @@ pub(super) fn check(
     }
     let amount = amounts.values[0];
     let reason = format!(
-        "{name} is {stated}, but {} {} in {time} make it {}",
+        "{} is {}, but {} {} in {time} make it {}",
+        shorten(name),
+        shorten(stated),
         four_digits(amount),
         amounts.counted,
         four_digits(amount / time.seconds() / unit)
@@ -60,9 +63,14 @@ pub(super) fn check(
     let agrees = units(rate).iter().find(|(other, _)| fits(*other, SAME_UNIT));
     let hint = match agrees {
         Some((_, unit)) => {
-            format!("the values of `{name}` fit {unit}: correct its name, or that of the time")
+            format!(
+                "the values of `{}` fit {unit}: correct its name, or that of the time",
+                shorten(name)
+            )
         }
-        None => format!("correct the unit of `{name}` or of the time column, or remove it"),
+        None => {
+            format!("correct the unit of `{}` or of the time column, or remove it", shorten(name))
+        }
     };
     Some(Disagreement { reason, hint, certain: amounts.certain || agrees.is_some() })
 }

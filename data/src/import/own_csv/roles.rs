@@ -4,10 +4,14 @@
 use std::path::Path;
 
 use crate::import::ImportError;
+use crate::import::own_csv::marks::{self, Mark};
 use crate::import::own_csv::names;
 use crate::import::own_csv::rate_names::{self, Rate};
 use crate::import::own_csv::times::{self, TimeColumn, Witness};
 use crate::table::Table;
+
+/// Columns that give the reason why there is no time, where no column `reason` does.
+const ERROR_TEXTS: [&str; 3] = ["error", "message", "error_message"];
 
 /// The columns of a table by normalised name, and which of them are spoken for.
 #[derive(Debug, Clone)]
@@ -70,6 +74,8 @@ pub(super) struct Roles {
     pub skipped: Option<usize>,
     pub status: Option<usize>,
     pub reason: Option<usize>,
+    /// Columns that may say that a row is no good.
+    pub marks: Vec<Mark>,
     pub input: Option<usize>,
     pub kernel: Option<usize>,
     /// Whether one buffer served for sending and receiving, as rccl-tests states it.
@@ -85,8 +91,14 @@ impl Roles {
         let optional = [*samples, *skipped, *status, *reason, *input, *kernel];
         let rates = rates.iter().map(|rate| rate.index);
         let others = [self.in_place, self.wrong];
-        let found = optional.into_iter().chain(others).flatten();
+        let marks = self.marks.iter().map(|mark| mark.index);
+        let found = optional.into_iter().chain(others).flatten().chain(marks);
         std::iter::once(time.index).chain(rates).chain(found).collect()
+    }
+
+    /// Whether a column may say that its row is no good.
+    pub fn is_mark(&self, column: usize) -> bool {
+        self.marks.iter().any(|mark| mark.index == column)
     }
 
     /// Finds the roles and takes their columns. Statistics of the samples that are not the
@@ -112,8 +124,17 @@ impl Roles {
             rates,
             samples: columns.take(&["samples", "num_samples", "sample_count", "nsamples"]),
             skipped: columns.take(&["skipped", "skip", "skip_reason"]),
-            status: columns.take(&["status", "state", "outcome"]),
-            reason: columns.take(&["reason", "error", "message", "error_message"]),
+            status: columns.take(&[
+                "status",
+                "state",
+                "outcome",
+                "exit_code",
+                "exit_status",
+                "return_code",
+                "returncode",
+            ]),
+            reason: columns.take(&["reason"]).or_else(|| columns.find(&ERROR_TEXTS)),
+            marks: marks::find(columns, table),
             input: columns.take(&[
                 "input",
                 "init",

@@ -12,6 +12,7 @@ use crate::point::Point;
 use crate::units::Nanos;
 
 mod contradictions;
+mod marks;
 
 fn import(text: &str) -> Result<Imported, ImportError> {
     import_with(text, &ImportOptions::default())
@@ -59,7 +60,10 @@ fn columns_decide_the_family() {
         ("op,elements,time_us\nadd,1024,2\n", "memory add/f32 rows=1 columns=1024"),
         ("batch,time_us\n64,99.7\n", "custom table batch=64"),
         ("dtype,elements,gpu_time_s\nf32,65536,2e-5\n", "custom table/f32 elements=65536"),
-        ("op,batch,heads,seq,time_us\nMy Op!,1,2,3,4.5\n", "custom my_op batch=1 heads=2 seq=3"),
+        (
+            "op,batch,heads,seq,time_us\nMy Op!,1,2,3,4.5\n",
+            "custom My_Op-f913bc78 batch=1 heads=2 seq=3",
+        ),
         ("kernel,batch,time_us\nfused_mlp,64,9\n", "custom fused_mlp batch=64"),
         ("Kernel Name,batch,time_us\nfused_mlp,64,9\n", "custom fused_mlp batch=64"),
         ("kernel,batch,time_us\n,64,9\n", "custom table batch=64"),

@@ -12,7 +12,7 @@ use crate::import::own_csv::names::{self, Extreme, Statistic};
 use crate::import::own_csv::roles::Columns;
 use crate::import::printed::Printed;
 use crate::point::Collective;
-use crate::table::{Row, Table};
+use crate::table::{Row, Table, shorten};
 
 /// A column of durations.
 #[derive(Debug, Clone)]
@@ -61,10 +61,17 @@ pub(super) fn time_column(
     });
     match (found.first(), rival, without_unit) {
         (Some(first), Some(second), _) => {
-            let [a, b] = [&header[first.1], &header[second.1]];
+            let [a, b] = [first.1, second.1].map(|index| shorten(&header[index]));
             refuse(
                 format!("`{a}` and `{b}` could both be the time"),
                 format!("remove one of them, or name the one to use `time_us`, say `{a}`"),
+            )
+        }
+        (Some((_, index, ..)), None, _) if has_mega(&header[*index]) => {
+            let name = shorten(&header[*index]);
+            refuse(
+                format!("column `{name}` may mean milliseconds or megaseconds"),
+                "write the unit as `ms`".to_owned(),
             )
         }
         (Some((_, index, nanos, _)), None, _) => {
@@ -74,7 +81,7 @@ pub(super) fn time_column(
             Ok(TimeColumn { index, nanos: 1e3, assumed: true })
         }
         (None, _, Some(index)) => {
-            let name = &header[index];
+            let name = shorten(&header[index]);
             refuse(
                 format!("column `{name}` does not say its unit"),
                 format!("rename it to `{name}_us`, `{name}_ms`, `{name}_s` or `{name}_ns`"),
@@ -87,11 +94,18 @@ pub(super) fn time_column(
     }
 }
 
+/// Whether a column name ends with the unit `Ms`, whose capital is a prefix of its own.
+fn has_mega(name: &str) -> bool {
+    let name = name.trim_end_matches([' ', ')', ']', '}', '_']);
+    let stem = name.strip_suffix("Ms");
+    stem.is_some_and(|stem| !stem.ends_with(|c: char| c.is_alphanumeric()))
+}
+
 /// The name before its unit and the nanoseconds in that unit, of a normalised name that speaks
 /// of a duration: `gpu_time_s`, or `us` alone. A lone `s` could be anything.
 fn duration(name: &str) -> Option<(&str, f64)> {
     let (stem, nanos) = names::time_unit(name)?;
-    let alone = stem.is_empty() && nanos < 1e9;
+    let alone = stem.is_empty() && name != "s";
     let extreme = names::extreme(stem).is_some();
     (alone || extreme || names::is_duration(stem)).then_some((stem, nanos))
 }
@@ -213,8 +227,8 @@ pub(super) fn compare(
             }
             _ => continue,
         };
-        let [a, b] = [time.index, witness.index].map(|index| table.header()[index].as_ref());
-        let [of_a, of_b] = [time.index, witness.index].map(|index| row.cells[index].as_ref());
+        let [a, b] = [time.index, witness.index].map(|index| shorten(&table.header()[index]));
+        let [of_a, of_b] = [time.index, witness.index].map(|index| shorten(&row.cells[index]));
         let hint = match witness.says {
             Says::Same => format!("correct the unit in the name of one of them, or remove `{b}`"),
             Says::Extreme(_) => format!("correct the unit of `{a}` or `{b}`, or remove `{b}`"),
