@@ -9,6 +9,7 @@
 
 pub mod device;
 pub mod host;
+pub mod nvidia;
 pub mod random;
 pub mod simulated;
 
