@@ -34,9 +34,8 @@ impl Cache {
     /// Where caches of this user belong: `$XDG_CACHE_HOME`, else `$HOME/.cache`; none where
     /// neither names a folder.
     pub fn of_user() -> Option<Self> {
-        let folder = |name: &str| {
-            env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
-        };
+        let folder =
+            |name: &str| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
         let base = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
         Some(Cache::at(base.join("kernelgauge").join("kernels")))
     }

@@ -105,9 +105,7 @@ impl Rule {
                 let side = side.max(1);
                 Geometry::line(first.div_ceil(side).saturating_mul(second.div_ceil(side)))
             }
-            Rule::Strips => {
-                Geometry::new([first.div_ceil(u64::from(WARP)), second], [THREADS, 1])
-            }
+            Rule::Strips => Geometry::new([first.div_ceil(u64::from(WARP)), second], [THREADS, 1]),
             Rule::Bags => {
                 let bags = threads / of(2).clamp(4, u64::from(WARP));
                 Geometry::new([first.div_ceil(bags), second], [THREADS, 1])

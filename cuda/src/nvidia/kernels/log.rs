@@ -80,7 +80,8 @@ ptxas info    : Used 32 registers, used 1 barriers, 4224 bytes smem, 420 bytes c
 
     #[test]
     fn damaged_logs_yield_what_they_hold() {
-        for log in ["", "Used registers", "Compiling entry function '", "ptxas info : Used 3 regi"] {
+        for log in ["", "Used registers", "Compiling entry function '", "ptxas info : Used 3 regi"]
+        {
             assert!(parse(log).iter().all(|usage| usage.registers == 0), "{log}");
         }
         let cut = parse("Compiling entry function 'a' for\nUsed x registers");

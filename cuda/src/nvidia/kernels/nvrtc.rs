@@ -141,10 +141,7 @@ impl OpenProgram<'_> {
     /// # Errors
     /// [`KernelError::Call`].
     pub fn cubin(&self) -> Result<Vec<u8>, KernelError> {
-        self.read(
-            ("nvrtcGetCUBINSize", self.nvrtc.cubin_size),
-            ("nvrtcGetCUBIN", self.nvrtc.cubin),
-        )
+        self.read(("nvrtcGetCUBINSize", self.nvrtc.cubin_size), ("nvrtcGetCUBIN", self.nvrtc.cubin))
     }
 
     /// Asks for a size, then for so many bytes.
