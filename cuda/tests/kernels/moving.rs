@@ -38,9 +38,9 @@ fn transpose<T: Word>(kernels: &Kernels) {
         let arguments = [input.argument(), out.argument(), number(rows), number(columns)];
         kernels.launch(&name, &[rows as u64, columns as u64], &arguments);
         let out = out.content();
-        for place in 0..a.len() {
+        for (place, word) in a.iter().enumerate() {
             let (row, column) = (place / columns, place % columns);
-            assert_eq!(out[column * rows + row], a[place], "{name} {rows} x {columns}");
+            assert_eq!(out[column * rows + row], *word, "{name} {rows} x {columns}");
         }
     }
 }
