@@ -5,7 +5,8 @@
 //! Results are compared with plain loops in `f64` on awkward sizes: 1, primes, no multiples of a
 //! vector, operands off the 16-byte grid. Where there is no compiler, tests say so and pass.
 //!
-//! What this cannot see: speed, and races that no barrier orders.
+//! What this cannot see: speed, races that no barrier orders, and reads outside an operand whose
+//! value is not used (writes outside are seen by guards).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail where it stands")]
 
