@@ -11,4 +11,8 @@ command -v cc >/dev/null || {
   echo "no C compiler: installing one (the zstd decoder of the Parquet importer needs it)" >&2
   apt-get update -qq && apt-get install -y -qq gcc libc6-dev
 }
+command -v c++ >/dev/null || {
+  echo "no C++ compiler: installing one (tests run the CUDA kernels on the processor)" >&2
+  apt-get update -qq && apt-get install -y -qq g++
+}
 command -v cargo-nextest >/dev/null || cargo install cargo-nextest --locked

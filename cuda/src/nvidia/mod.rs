@@ -6,7 +6,7 @@
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
 //! Operations so far: copies between host and device, within a device and between two, and
-//! fills.
+//! fills. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
 //!
 //! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
 
@@ -16,6 +16,7 @@ mod device;
 mod facts;
 mod failure;
 mod fill;
+pub mod kernels;
 pub mod library;
 mod management;
 mod memory;
