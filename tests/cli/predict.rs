@@ -110,14 +110,26 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
             "all-reduce --bytes 64GiB --ranks 8 --extrapolate",
             "error: 64 GiB is 2048 times the largest all-reduce synthetic-8x was measured at (32 MiB)\n\
              hint: nothing is extrapolated this far: all parameters together may lie a factor of \
-             1024 beyond what was measured, ranks and nodes a factor of 8\n",
+             1024 beyond what was measured, ranks a factor of 8\n",
         ),
         (
             "all-reduce --bytes 1KiB --ranks 4294967295 --extrapolate",
-            "error: ranks = 4294967295 is 536870912 times the largest ranks of all-reduce \
-             synthetic-8x was measured at (8)\n\
-             hint: nothing is extrapolated this far: all parameters together may lie a factor of \
-             1024 beyond what was measured, ranks and nodes a factor of 8\n",
+            "error: ranks = 4294967295 is more than synthetic-8x has devices for all-reduce: 8 on 1 \
+             node\n\
+             hint: 4294967295 ranks need 536870912 nodes, and synthetic-8x was measured on 1: \
+             nothing is known of the network between more, so --extrapolate has no answer either\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 8 --nodes 8 --extrapolate",
+            "error: nodes = 8: synthetic-8x was measured only at nodes = 1 for all-reduce\n\
+             hint: nothing of a network between nodes was measured on synthetic-8x, so \
+             --extrapolate has no answer either: import measurements over several nodes\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 64 --basis sigmoid --extrapolate",
+            "error: ranks = 64 is more than synthetic-8x has devices for all-reduce: 8 on 1 node\n\
+             hint: 64 ranks need 8 nodes, and synthetic-8x was measured on 1: nothing is known of \
+             the network between more, so --extrapolate has no answer either\n",
         ),
         (
             "all-reduce --bytes 0.3 --ranks 8",
