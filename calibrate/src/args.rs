@@ -322,7 +322,8 @@ pub struct EvaluateArguments {
 Exit codes: 0 compared; 1 a variant differs by more than --threshold and beyond its noise; \
 2 an input is wrong, or the two have nothing in common.")]
 pub struct CompareArguments {
-    /// Data set folder, a folder that `calibrate` wrote, or a model file: the one compared with.
+    /// Data set folder, a folder that `calibrate` wrote, a model file, or a shipped machine by
+    /// name: the one compared with.
     #[arg(value_name = "A")]
     pub before: PathBuf,
 
@@ -355,14 +356,17 @@ pub struct CompareArguments {
 
 /// What to thin, or what to compare with its thinned form.
 #[derive(Debug, Args)]
-#[group(id = "task", required = true, multiple = true)]
+#[command(
+    override_usage = "calibrate thin <DIR> --out <DIR> --max-bytes <SIZE> [OPTIONS]\n       \
+                      calibrate thin <DIR> --check <DIR> [--seed <N>]"
+)]
 pub struct ThinArguments {
     /// Data set folder: the full table.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
     /// Folder to write the thinned data set to.
-    #[arg(long, value_name = "DIR", group = "task", requires = "max_bytes")]
+    #[arg(long, value_name = "DIR", requires = "max_bytes")]
     pub out: Option<PathBuf>,
 
     /// Size of all CSV files of the thinned data set together, such as `3MB` (1000 each) or
@@ -375,7 +379,7 @@ pub struct ThinArguments {
     pub summarise_kernels: bool,
 
     /// Compare held-out errors of models fitted on the full table and on this thinned one.
-    #[arg(long, value_name = "DIR", group = "task", conflicts_with = "out")]
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub check: Option<PathBuf>,
 
     /// Seed of the choice, or of what is held out.

@@ -17,6 +17,8 @@ pub struct BuildInfo {
     pub man: &'static str,
     /// Completion scripts.
     pub completions: Completions,
+    /// The model file of a shipped machine by its name, with the name in full.
+    pub shipped: fn(&str) -> Option<(&'static str, &'static str)>,
 }
 
 /// The completion script of each supported shell.
@@ -45,6 +47,7 @@ impl BuildInfo {
             data_stamp: "unknown",
             man: "",
             completions: Completions { bash: "", zsh: "", fish: "" },
+            shipped: |_| None,
         }
     }
 }

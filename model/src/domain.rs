@@ -3,7 +3,8 @@
 //! Each parameter is inside its measured range, near it (at most two octaves beyond, one
 //! parameter only) or outside. A parameter that had one value, or that counts devices, has no
 //! near: any other value is outside. Two parameters that were always equal must stay equal.
-//! Ten octaves out in all, or three in a count of devices, there is no answer at all.
+//! Ten octaves out in all, or three in a count of devices, there is no answer at all; nor, as
+//! `model` decides, at other nodes than were measured or for more ranks than there are devices.
 //! What follows from a status is left to `variant`.
 
 use kernelgauge_data::point::{MAX_PARAMETERS, Parameters};
@@ -77,6 +78,37 @@ pub enum Beyond {
     Unequal {
         /// The other parameter.
         other: String,
+    },
+    /// More ranks than the nodes have devices.
+    TooMany {
+        /// Devices there are.
+        devices: u64,
+        /// On how many nodes.
+        nodes: u64,
+    },
+}
+
+/// Why there is no answer outside, not even where one is asked to extrapolate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Never {
+    /// So far out that the term would be a guess.
+    TooFar,
+    /// Other nodes than were measured: nothing is known of the network between them.
+    Nodes {
+        /// The fewest and the most measured.
+        measured: (u64, u64),
+    },
+    /// More ranks than there are devices.
+    Devices {
+        /// Devices of one node.
+        per_node: u64,
+        /// The most nodes measured.
+        nodes: u64,
+    },
+    /// A parameter of a custom op that never varied: nobody knows what another value does.
+    Fixed {
+        /// The domain of the op, in words.
+        domain: String,
     },
 }
 
@@ -169,6 +201,20 @@ impl Domain {
         location
     }
 
+    /// The index, the smallest and the largest value of the parameter called `wanted`.
+    pub(crate) fn range(&self, wanted: &str) -> Option<(usize, u64, u64)> {
+        let at = self.parameters.iter().position(|(name, ..)| name == wanted)?;
+        let (_, low, high) = &self.parameters[at];
+        Some((at, *low, *high))
+    }
+
+    /// The first parameter that had one value only and has another here.
+    pub(crate) fn refixed(&self, values: &Parameters) -> Option<usize> {
+        self.parameters.iter().enumerate().position(|(index, (_, low, high))| {
+            low == high && values.get(index).is_some_and(|value| value != low)
+        })
+    }
+
     fn unequal(&self, values: &Parameters) -> Option<(usize, usize)> {
         self.equal.iter().copied().find(|&(first, second)| values.get(first) != values.get(second))
     }
@@ -202,8 +248,10 @@ impl Domain {
                 format!("{name} {}..{}", value(*low), value(*high))
             }
         };
+        // Of ours these say nothing new; what `batch` is to a custom op nobody knows.
         let neutral = |(name, low, high): &&(String, u64, u64)| {
-            !(low == high && *low <= 1 && matches!(name.as_str(), "batch" | "nodes" | "skew"))
+            let usual = matches!(name.as_str(), "batch" | "nodes" | "skew");
+            family == Family::Custom || !(low == high && *low <= 1 && usual)
         };
         let parts: Vec<String> = self.parameters.iter().filter(neutral).map(shown).collect();
         let mut text = parts.join(", ");
@@ -274,5 +322,11 @@ mod tests {
     #[test]
     fn the_text_names_ranges_and_fixed_values() {
         assert_eq!(domain().text(Family::Gemm), "m 16..1024, n 64..4096, k 8");
+        let of_one = Domain {
+            parameters: vec![("batch".into(), 1, 1), ("width".into(), 8, 64)],
+            equal: Vec::new(),
+        };
+        assert_eq!(of_one.text(Family::Gemm), "width 8..64");
+        assert_eq!(of_one.text(Family::Custom), "batch 1, width 8..64");
     }
 }

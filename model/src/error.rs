@@ -5,7 +5,7 @@ use kernelgauge_data::point::PointError;
 use kernelgauge_data::{CacheState, Diagnostic, Family};
 use thiserror::Error;
 
-use crate::domain::{Beyond, shown_value};
+use crate::domain::{Beyond, Never, shown_value};
 use crate::model::remedy;
 use crate::prediction::ReferenceModel;
 use crate::store::StoreError;
@@ -89,8 +89,8 @@ pub enum PredictError {
         value: u64,
         /// How it is outside.
         beyond: Beyond,
-        /// Whether it is so far out that there is no answer at all.
-        too_far: bool,
+        /// Why there is no answer at all, if extrapolating gets none either.
+        never: Option<Box<Never>>,
     },
     /// The reference model does not speak for the op or the machine.
     #[error("the {} reference model has no answer: {reason}", reference.name())]
@@ -111,7 +111,11 @@ fn outside_text(error: &PredictError) -> String {
     else {
         return String::new();
     };
-    let op = variant.split('/').next().unwrap_or(variant).replace('_', "-");
+    let op = match family {
+        // By its own name, as the data set has it.
+        Family::Custom => variant.clone(),
+        _ => variant.split('/').next().unwrap_or(variant).replace('_', "-"),
+    };
     let size = parameter == "bytes" && matches!(family, Family::Collective | Family::Copy);
     let of = match family {
         Family::Collective | Family::Memory | Family::Custom => op,
@@ -137,6 +141,41 @@ fn outside_text(error: &PredictError) -> String {
         ),
         Beyond::Unequal { other } => format!(
             "{given} differs from {other}: {machine} was measured only with both equal for {of}"
+        ),
+        Beyond::TooMany { devices, nodes } => {
+            let nodes = if *nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
+            format!("{given} is more than {machine} has devices for {of}: {devices} on {nodes}")
+        }
+    }
+}
+
+/// What to do about a question that not even `--extrapolate` answers.
+fn never_hint(never: &Never, machine: &str, value: u64) -> String {
+    match never {
+        Never::TooFar => "nothing is extrapolated this far: all parameters together may lie a \
+                          factor of 1024 beyond what was measured, ranks a factor of 8"
+            .to_owned(),
+        Never::Nodes { measured: (1, 1) } => format!(
+            "nothing of a network between nodes was measured on {machine}, so --extrapolate has \
+             no answer either: import measurements over several nodes"
+        ),
+        Never::Nodes { measured: (low, high) } => format!(
+            "{machine} was measured on {low} to {high} nodes; nothing is known of the network \
+             between others, so --extrapolate has no answer either"
+        ),
+        Never::Devices { per_node, nodes } => {
+            let needed = value.div_ceil((*per_node).max(1));
+            if needed <= *nodes {
+                return format!("{value} ranks need --nodes {needed}");
+            }
+            format!(
+                "{value} ranks need {needed} nodes, and {machine} was measured on {nodes}: nothing \
+                 is known of the network between more, so --extrapolate has no answer either"
+            )
+        }
+        Never::Fixed { domain } => format!(
+            "measured: {domain}; nothing says what another value does, so --extrapolate has no \
+             answer either"
         ),
     }
 }
@@ -173,11 +212,9 @@ impl Diagnostic for PredictError {
                 Some(format!("ask for `{}` operands, or leave the state out", have.name()))
             }
             PredictError::Insufficient { reason, .. } => Some(remedy(reason).to_owned()),
-            PredictError::Outside { too_far: true, .. } => Some(
-                "nothing is extrapolated this far: all parameters together may lie a factor of \
-                 1024 beyond what was measured, ranks and nodes a factor of 8"
-                    .to_owned(),
-            ),
+            PredictError::Outside { never: Some(never), machine, value, .. } => {
+                Some(never_hint(never, machine, *value))
+            }
             PredictError::Outside { .. } => Some(
                 "--extrapolate answers from the analytical term, with its wider interval"
                     .to_owned(),
@@ -203,7 +240,7 @@ mod tests {
             parameter: "bytes".into(),
             value: 64 << 30,
             beyond: Beyond::Above { largest: 512 << 20 },
-            too_far: false,
+            never: None,
         };
         assert_eq!(
             error.to_string(),

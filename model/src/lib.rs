@@ -31,7 +31,7 @@ mod terms;
 mod tests;
 mod variant;
 
-pub use domain::Beyond;
+pub use domain::{Beyond, Never};
 pub use error::PredictError;
 pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Split, evaluate};
 pub use explain::{Explanation, Step};

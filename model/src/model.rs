@@ -8,12 +8,12 @@ use kernelgauge_data::{CacheState, CustomPoint, DataSet, Family, Machine, Origin
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
-use crate::domain::Location;
+use crate::domain::{Beyond, Location, Never};
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
 use crate::fit::{FitError, FitOptions, Kin, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups};
 use crate::held_out::HeldOut;
-use crate::prediction::{BasisChoice, DomainStatus, Prediction, Query};
+use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
 use crate::store::{self, StoreError};
 use crate::variant::VariantModel;
@@ -287,28 +287,73 @@ impl Model {
             if location.status == DomainStatus::Outside && !query.extrapolate {
                 return Err(self.outside(query.point, model, &location));
             }
-            self.not_too_far(query.point, model, &location)?;
+            self.not_never(query.point, model, &location)?;
             let (machine, status) = (&self.header.machine, location.status);
             return reference::predict(name, query.point, machine, model, status);
         }
         let answer = model
             .predict(query.point, query.basis, query.extrapolate)
             .map_err(|location| self.outside(query.point, model, &location))?;
-        if answer.domain == DomainStatus::Outside {
+        // Ranks may be more than there are devices within the measured range too.
+        let suspect = answer.domain == DomainStatus::Outside || model.family == Family::Collective;
+        if suspect && answer.basis != Basis::Measured {
             let location = model.domain.locate(&query.point.parameters());
-            self.not_too_far(query.point, model, &location)?;
+            self.not_never(query.point, model, &location)?;
         }
         Ok(answer)
     }
 
     /// Refuses where not even `--extrapolate` gets an answer.
-    fn not_too_far(
+    fn not_never(
         &self,
         point: &Point,
         model: &VariantModel,
         location: &Location,
     ) -> Result<(), PredictError> {
-        if location.too_far { Err(self.outside(point, model, location)) } else { Ok(()) }
+        match self.never(point, model, location) {
+            Some(_) => Err(self.outside(point, model, location)),
+            None => Ok(()),
+        }
+    }
+
+    /// Why there is no answer at all, and the parameter it is about.
+    fn never(
+        &self,
+        point: &Point,
+        model: &VariantModel,
+        location: &Location,
+    ) -> Option<(Never, usize)> {
+        if let Point::Collective(asked) = point
+            && let Some((nodes, fewest, most)) = model.domain.range("nodes")
+        {
+            if !(fewest..=most).contains(&asked.nodes) {
+                return Some((Never::Nodes { measured: (fewest, most) }, nodes));
+            }
+            let (ranks, per_node) = self.devices_per_node(model, fewest == most)?;
+            if asked.ranks > per_node.saturating_mul(asked.nodes) {
+                return Some((Never::Devices { per_node, nodes: most }, ranks));
+            }
+        }
+        if location.status == DomainStatus::Inside {
+            return None;
+        }
+        if model.family == Family::Custom
+            && let Some(fixed) = model.domain.refixed(&point.parameters())
+        {
+            return Some((Never::Fixed { domain: model.domain.text(model.family) }, fixed));
+        }
+        location.too_far.then_some((Never::TooFar, location.furthest))
+    }
+
+    /// Where ranks stand among the parameters, and how many devices a node has: as stated, and
+    /// at least as many as were measured where that tells.
+    fn devices_per_node(&self, model: &VariantModel, same_nodes: bool) -> Option<(usize, u64)> {
+        let (ranks, _, most) = model.domain.range("ranks")?;
+        let stated = u64::from(self.header.machine.count);
+        let nodes = model.domain.range("nodes").map_or(1, |(_, fewest, _)| fewest.max(1));
+        // A count of one is what nobody stated.
+        let measured = if same_nodes || stated <= 1 { most.div_ceil(nodes) } else { 0 };
+        Some((ranks, stated.max(measured)))
     }
 
     /// Answers a question and says how.
@@ -374,8 +419,15 @@ impl Model {
     }
 
     fn outside(&self, point: &Point, model: &VariantModel, location: &Location) -> PredictError {
-        let (parameter, value, beyond) =
-            model.domain.beyond(&point.parameters(), location.furthest);
+        let never = self.never(point, model, location);
+        let about = never.as_ref().map_or(location.furthest, |(_, about)| *about);
+        let (parameter, value, mut beyond) = model.domain.beyond(&point.parameters(), about);
+        if let (Some((Never::Devices { per_node, .. }, _)), Point::Collective(asked)) =
+            (&never, point)
+        {
+            let nodes = asked.nodes;
+            beyond = Beyond::TooMany { devices: per_node.saturating_mul(nodes), nodes };
+        }
         PredictError::Outside {
             machine: self.header.machine.name.clone(),
             family: model.family,
@@ -383,7 +435,7 @@ impl Model {
             parameter,
             value,
             beyond,
-            too_far: location.too_far,
+            never: never.map(|(never, _)| Box::new(never)),
         }
     }
 }

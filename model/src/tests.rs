@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use kernelgauge_data::{
-    AttentionPhase, AttentionPoint, CacheState, Conditions, CustomPoint, DataSet, Diagnostic,
-    Dtype, Family, Flags, GemmPoint, Hardware, InputContent, Links, Machine, Manifest, Measurement,
-    Nanos, Origin, Outcome, Point, Record,
+    AttentionPhase, AttentionPoint, CacheState, Collective, CollectivePoint, Conditions,
+    CustomPoint, DataSet, Diagnostic, Dtype, Family, Flags, GemmPoint, Hardware, InputContent,
+    Links, Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
 };
 
 use crate::{
-    Basis, BasisChoice, DomainStatus, FitError, FitOptions, Model, PredictError, Prediction, Query,
-    ReferenceModel,
+    Basis, BasisChoice, DomainStatus, FitError, FitOptions, Model, Never, PredictError, Prediction,
+    Query, ReferenceModel,
 };
 
 pub(crate) fn record(point: Point, time_us: f64) -> Record {
@@ -105,7 +105,10 @@ fn far_outside_is_refused_with_the_ratio_unless_asked_and_then_grows_with_the_wo
 
     // A thousand times the range is the end of it.
     let error = ask(&model, &gemm(1 << 23, 4096, 4096), true).unwrap_err();
-    assert!(matches!(error, PredictError::Outside { too_far: true, .. }), "{error}");
+    assert!(
+        matches!(&error, PredictError::Outside { never: Some(n), .. } if **n == Never::TooFar),
+        "{error}"
+    );
     assert!(error.hint().unwrap().starts_with("nothing is extrapolated this far"));
 }
 
@@ -254,6 +257,61 @@ fn the_same_data_and_seed_give_the_same_bytes_on_any_number_of_threads() {
     let text = on(1);
     let after_digest = |text: &str| text.split("\"seed\"").nth(1).map(str::to_owned);
     assert!(after_digest(&text) == after_digest(&fitted(&shuffled).to_text()));
+}
+
+#[test]
+fn a_parameter_of_a_custom_op_that_never_varied_is_never_extrapolated() {
+    let point = |batch, width| custom(&[("batch", batch), ("width", width)], "fused_mlp");
+    let records = (0..8).map(|log| record(point(1, 8 << log), 5.0 + f64::from(1 << log))).collect();
+    let model = fitted(&data_set(records));
+    assert!(ask(&model, &point(1, 4096), true).is_ok());
+    for (extrapolate, batch, width) in [(true, 2, 64), (true, 2, 4096), (false, 2, 64)] {
+        let error = ask(&model, &point(batch, width), extrapolate).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "batch = 2: synthetic-one was measured only at batch = 1 for fused_mlp"
+        );
+        assert_eq!(
+            error.hint().unwrap(),
+            "measured: batch 1, width 8..1024; nothing says what another value does, so \
+             --extrapolate has no answer either"
+        );
+    }
+}
+
+#[test]
+fn collectives_have_no_answer_at_other_nodes_or_for_more_ranks_than_devices() {
+    let point = |ranks, nodes, bytes| {
+        Point::Collective(CollectivePoint {
+            collective: Collective::AllGather,
+            dtype: Dtype::F16,
+            ranks,
+            nodes,
+            links: Links::Unstated,
+            bytes,
+        })
+    };
+    let mut records = Vec::new();
+    for (ranks, nodes) in [(4_u32, 1_u32), (8, 1), (16, 2), (32, 4)] {
+        for log in 10..24 {
+            let us = f64::from(10 * nodes) + f64::from(1 << log) / 1e5;
+            records.push(record(point(ranks.into(), nodes.into(), 1 << log), us));
+        }
+    }
+    let mut data = data_set(records);
+    data.manifest.machine.count = 8;
+    let model = fitted(&data);
+    let hint = |ranks, nodes| match ask(&model, &point(ranks, nodes, 3000), true) {
+        Ok(_) => "answered".to_owned(),
+        Err(error) => error.hint().unwrap(),
+    };
+    for (ranks, nodes) in [(8, 1), (12, 2), (32, 4), (24, 3), (2, 1)] {
+        assert_eq!(hint(ranks, nodes), "answered", "{ranks} ranks on {nodes} nodes");
+    }
+    // Within the measured range of ranks, and of nodes, but 16 on a node of 8.
+    assert_eq!(hint(16, 1), "16 ranks need --nodes 2");
+    assert!(hint(64, 4).starts_with("64 ranks need 8 nodes, and synthetic-one was measured on 4"));
+    assert!(hint(64, 8).starts_with("synthetic-one was measured on 1 to 4 nodes"));
 }
 
 #[test]

@@ -198,7 +198,7 @@ pub struct AttentionArguments {
     #[arg(long, value_parser = count, allow_negative_numbers = true)]
     pub kv_len: u64,
     /// Sliding window in keys; 0 for none
-    #[arg(long, default_value = "0", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, default_value = "0", value_parser = count_or_none, allow_negative_numbers = true)]
     pub window: u64,
     /// Element type of queries and output
     #[arg(long)]
@@ -355,7 +355,7 @@ pub struct ModelOptions {
     #[arg(long, value_enum)]
     pub cache: Option<CacheName>,
     /// Answer outside the measured domain too, with a wider interval, up to 1024 times beyond
-    /// (ranks and nodes: 8 times)
+    /// (ranks: 8 times); never other nodes than were measured
     #[arg(long)]
     pub extrapolate: bool,
 }
@@ -418,7 +418,13 @@ pub enum Generate {
 fn count(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = if digits { text.parse().ok() } else { None };
-    number.ok_or_else(|| format!("not a whole number from 0 to {}", u64::MAX))
+    // Zero is refused by its point, with the parameter's name.
+    number.ok_or_else(|| format!("not a whole number from 1 to {}", u64::MAX))
+}
+
+/// A parameter that may be none.
+fn count_or_none(text: &str) -> Result<u64, String> {
+    count(text).map_err(|_| format!("not a whole number from 0 to {}", u64::MAX))
 }
 
 #[cfg(test)]
@@ -440,7 +446,7 @@ mod tests {
     fn parameters_are_whole_numbers() {
         for value in ["-1", "1.5", "NaN", "+4", "99999999999999999999"] {
             let error = parse(&format!("predict gemm -m {value} -n 1 -k 1")).unwrap_err();
-            let complaint = "not a whole number from 0 to 18446744073709551615";
+            let complaint = "not a whole number from 1 to 18446744073709551615";
             assert!(error.contains(complaint) && error.contains("-m"), "{value}: {error}");
         }
         let glued = parse("predict gemm -m4096 -n4 -k 2").unwrap();

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 
 use clap::Parser;
-use kernelgauge_data::{BuildInfo, CacheState, Diagnostic, ExitStatus, Origin};
+use kernelgauge_data::{BuildInfo, CacheState, Diagnostic, ExitStatus};
 use kernelgauge_model::BasisChoice;
 use kernelgauge_model::prediction::ReferenceModel;
 
@@ -80,23 +80,24 @@ fn answer_one(
     let variants = predictor.model().variants(asked.family());
     let subject = Subject { machine: &machine.name, links: machine.links, variants: &variants };
     let point = asked.point(&subject)?;
-    let stand_in = predictor.stand_in(&point);
-    let answering = stand_in.as_ref().map_or(&point, |(other, _)| other);
     let ask = ask(&options.model);
-    let prediction = predictor.predict_with(answering, ask)?;
+    let (prediction, stand_in) = predictor.answer(&point, ask)?;
     let explanation = match options.explain {
-        true => Some(predictor.explain(answering, ask)?),
+        true => {
+            let other = predictor.stand_in(&point).map(|(other, _)| other);
+            Some(predictor.explain(other.as_ref().unwrap_or(&point), ask)?)
+        }
         false => None,
     };
-    Answer { point: &point, prediction, machine, explanation }.write(options.format, stdout)?;
+    let answered_by = stand_in.map(|(_, asked, used)| (asked, used));
+    Answer { point: &point, prediction, machine, explanation, answered_by }
+        .write(options.format, stdout)?;
     // The answer is out before anything about it is said.
     stdout.flush()?;
-    if let Some((_, (collective, asked, used))) = stand_in {
+    if let Some((collective, asked, used)) = stand_in {
         notes::stood_in(stderr, collective, asked, used, None)?;
     }
-    if predictor.model().origin() == Origin::Synthetic {
-        notes::synthetic(stderr, &machine.name)?;
-    }
+    notes::of_model(stderr, &predictor)?;
     Ok(ExitStatus::Success)
 }
 

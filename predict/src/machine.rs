@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use kernelgauge_data::dataset::{MANIFEST, stored_digest};
 use kernelgauge_data::{Bytes, Diagnostic, ExitStatus, foreign, nearest};
 use kernelgauge_model::{Model, StoreError};
 use thiserror::Error;
@@ -120,6 +121,11 @@ pub fn shipped(name: &str) -> Result<Model, MachineError> {
         .map_err(|source| MachineError::Store { label: model.name.to_owned(), source })
 }
 
+/// The name and the model file of a shipped machine, by a name that [`fn@shipped`] understands.
+pub fn shipped_text(name: &str) -> Option<(&'static str, &'static str)> {
+    find(name).ok().flatten().map(|model| (model.name, model.text))
+}
+
 /// The model in a file, or in the `model.json` of a folder.
 ///
 /// # Errors
@@ -153,27 +159,48 @@ pub fn from_file(path: &Path) -> Result<Model, MachineError> {
         .map_err(|source| MachineError::Store { label: path.display().to_string(), source })
 }
 
-/// The model meant by `--machine`: a shipped machine before a file of the same name.
+/// What `--machine` may name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meant {
+    /// A shipped machine, by name.
+    Shipped(&'static str),
+    /// A model file, or a folder with one.
+    File(PathBuf),
+}
+
+/// What is meant by `--machine`: a shipped machine before a file of the same name.
 ///
 /// # Errors
-/// As [`fn@shipped`] and [`from_file`].
-pub fn named(given: Option<&OsStr>) -> Result<Model, MachineError> {
+/// [`MachineError::NotNamed`], [`MachineError::Unknown`], [`MachineError::Ambiguous`].
+pub fn meant(given: Option<&OsStr>) -> Result<Meant, MachineError> {
     let given = given.ok_or(MachineError::NotNamed)?;
-    let exists = Path::new(given).exists();
+    let path = Path::new(given);
+    let exists = path.exists();
+    let file = || Ok(Meant::File(path.to_owned()));
     match given.to_str() {
         Some(name) => match find(name) {
             // Another spelling of a shipped name may be the very name of a file.
-            Ok(Some(found)) if exists && !found.name.starts_with(name) => {
-                from_file(Path::new(given))
-            }
-            Ok(Some(_)) => shipped(name),
+            Ok(Some(found)) if exists && !found.name.starts_with(name) => file(),
+            Ok(Some(found)) => Ok(Meant::Shipped(found.name)),
             Err(error) if !exists => Err(error),
             Ok(None) if !exists => Err(unknown(name)),
-            _ => from_file(Path::new(given)),
+            _ => file(),
         },
-        None if exists => from_file(Path::new(given)),
+        None if exists => file(),
         None => Err(unknown(&given.to_string_lossy())),
     }
+}
+
+/// The data set beside the model at `path` if the model was fitted on other data than it holds
+/// now.
+pub fn outdated_by(path: &Path, model: &Model) -> Option<PathBuf> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_the_model = path.is_dir() || path.file_name() == Some(OsStr::new("model.json"));
+    let places = [folder.join("samples"), folder.to_owned()];
+    let data = places.into_iter().find(|place| place.join(MANIFEST).is_file())?;
+    let digest = stored_digest(&data).filter(|_| is_the_model)?;
+    (digest != model.data_sha256()).then(|| folder.to_owned())
 }
 
 /// Capitals and `_` in place of `-` make no other machine.

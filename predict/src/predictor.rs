@@ -1,14 +1,16 @@
 //! The library face of the crate: a model that answers.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use kernelgauge_data::{CacheState, Collective, CollectivePoint, Dtype, Family, Machine, Point};
+use kernelgauge_data::{
+    CacheState, Collective, CollectivePoint, Dtype, Family, Machine, Nanos, Point,
+};
 use kernelgauge_model::{BasisChoice, Explanation, Model, PredictError, Prediction, Query};
 use rayon::prelude::*;
 
-use crate::machine::{self, MachineError};
+use crate::machine::{self, MachineError, Meant};
 use crate::question::{self, Subject, Vocabulary};
 
 /// Points that one thread answers at a time, so that handing them out costs nothing.
@@ -27,6 +29,9 @@ pub struct Ask {
     pub extrapolate: bool,
 }
 
+/// A collective, the dtype that was asked for, and the one that answers.
+pub type StandIn = (Collective, Dtype, Dtype);
+
 /// A machine's model, ready to answer.
 ///
 /// Cheap to ask: a measured point is found in under a microsecond, any other point takes a few.
@@ -34,7 +39,9 @@ pub struct Ask {
 #[derive(Debug)]
 pub struct Predictor {
     model: Model,
-    stand_ins: OnceLock<Vec<(Collective, Dtype, Dtype)>>,
+    /// Where the model was read, if it was a file or folder.
+    path: Option<PathBuf>,
+    stand_ins: OnceLock<Vec<StandIn>>,
 }
 
 impl Predictor {
@@ -51,7 +58,8 @@ impl Predictor {
     /// # Errors
     /// Names the file and what is wrong with it.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, MachineError> {
-        machine::from_file(path.as_ref()).map(Predictor::from_model)
+        let model = machine::from_file(path.as_ref())?;
+        Ok(Predictor { path: Some(path.as_ref().to_owned()), ..Predictor::from_model(model) })
     }
 
     /// The machine that `--machine` names: shipped, or a file.
@@ -59,12 +67,21 @@ impl Predictor {
     /// # Errors
     /// As [`Predictor::shipped`] and [`Predictor::from_file`].
     pub fn named(name: Option<&OsStr>) -> Result<Self, MachineError> {
-        machine::named(name).map(Predictor::from_model)
+        match machine::meant(name)? {
+            Meant::Shipped(name) => Predictor::shipped(name),
+            Meant::File(path) => Predictor::from_file(path),
+        }
     }
 
     /// A model that was fitted or read elsewhere.
     pub fn from_model(model: Model) -> Self {
-        Predictor { model, stand_ins: OnceLock::new() }
+        Predictor { model, path: None, stand_ins: OnceLock::new() }
+    }
+
+    /// The folder whose measurements are others by now than those the model was fitted on, where
+    /// they are beside it.
+    pub fn outdated_by(&self) -> Option<PathBuf> {
+        machine::outdated_by(self.path.as_ref()?, &self.model)
     }
 
     /// The model.
@@ -109,7 +126,7 @@ impl Predictor {
     /// The point that answers for a collective in a dtype the machine was not measured in: the
     /// same bytes in the dtype of [`question::stand_in`]. None where the point answers for
     /// itself, or nothing can answer for it.
-    pub fn stand_in(&self, point: &Point) -> Option<(Point, (Collective, Dtype, Dtype))> {
+    pub fn stand_in(&self, point: &Point) -> Option<(Point, StandIn)> {
         let Point::Collective(asked) = point else { return None };
         let stand_ins = self.stand_ins.get_or_init(|| self.find_stand_ins());
         let found = stand_ins.iter().find(|(collective, dtype, _)| {
@@ -119,7 +136,27 @@ impl Predictor {
         Some((Point::Collective(CollectivePoint { dtype, ..*asked }), stand_in))
     }
 
-    fn find_stand_ins(&self) -> Vec<(Collective, Dtype, Dtype)> {
+    /// The answer to `point` and, where another dtype gave it, which; the interval then covers
+    /// the difference between dtypes too.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict_with`].
+    pub fn answer(
+        &self,
+        point: &Point,
+        ask: Ask,
+    ) -> Result<(Prediction, Option<StandIn>), PredictError> {
+        let Some((other, stand_in)) = self.stand_in(point) else {
+            return Ok((self.predict_with(point, ask)?, None));
+        };
+        let prediction = self.predict_with(&other, ask)?;
+        let factor = 1.0 + question::stand_in_difference(stand_in.0);
+        let low = Nanos::saturating(prediction.low.as_f64() / factor).min(prediction.time);
+        let high = Nanos::saturating(prediction.high.as_f64() * factor);
+        Ok((Prediction { low, high, ..prediction }, Some(stand_in)))
+    }
+
+    fn find_stand_ins(&self) -> Vec<StandIn> {
         let variants = self.model.variants(Family::Collective);
         let machine = self.machine();
         let subject = Subject { machine: &machine.name, links: machine.links, variants: &variants };

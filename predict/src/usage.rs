@@ -89,7 +89,7 @@ mod tests {
         );
         check(
             "predict gemm -m -1 -n 1 -k 1",
-            "invalid value `-1` for `-m <M>`: not a whole number from 0 to 18446744073709551615",
+            "invalid value `-1` for `-m <M>`: not a whole number from 1 to 18446744073709551615",
             "`predict --help` shows every command and option",
         );
     }

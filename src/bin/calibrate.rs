@@ -15,6 +15,7 @@ const BUILD: BuildInfo = BuildInfo {
         zsh: include_str!(concat!(env!("OUT_DIR"), "/calibrate.zsh")),
         fish: include_str!(concat!(env!("OUT_DIR"), "/calibrate.fish")),
     },
+    shipped: kernelgauge_predict::machine::shipped_text,
 };
 
 fn main() -> ExitCode {

@@ -193,7 +193,10 @@ fn two_runs_are_compared_and_a_difference_beyond_noise_is_a_finding() {
     for sides in ["a b", "a/model.json b/model.json", "a/samples b/model.json"] {
         let said = calibrate(&folder, &format!("compare {sides} --threshold 5%"));
         assert_eq!(said.code, 1, "{sides}: {}{}", said.stdout, said.stderr);
-        has(&said.stdout, "variant                  basis      points   B / A median");
+        has(
+            &said.stdout,
+            "variant                  basis      points          A          B   B / A     p10",
+        );
         has(&said.stdout, "   1.200   ");
         has(
             &said.stderr,
@@ -214,7 +217,7 @@ fn two_runs_are_compared_and_a_difference_beyond_noise_is_a_finding() {
         ("compare a slower.csv", "slower.csv is not a model file: it seems to be a CSV table"),
         ("compare a .", "error: . holds no dataset.toml and no model.json"),
         ("compare a b --threshold much", "not a percentage from 0% to 1000%, such as 5%"),
-        ("compare a b --ops gemm", "unknown op family `gemm`"),
+        ("compare a b --ops gemm", "there is no gemm here"),
         ("compare a", "<B>"),
     ] {
         let said = calibrate(&folder, line);
@@ -333,4 +336,62 @@ fn version_man_page_and_completions_are_printed() {
         has(&said.stdout, "retry-failed");
     }
     has(&calibrate(&folder, "--help").stdout, "--new-run");
+}
+
+#[test]
+fn a_plan_under_a_budget_says_what_fits() {
+    let folder = folder("plan_budget");
+    let fitting = |budget: &str| {
+        let line = format!("--device simulated --budget {budget} --plan --format json");
+        let said = calibrate(&folder, &line);
+        let plan: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        plan["in_budget"].as_u64().unwrap()
+    };
+    assert!(0 < fitting("5s") && fitting("5s") < fitting("30s"));
+    let said = calibrate(&folder, "--device simulated --budget 5s --plan");
+    assert!(said.stdout.contains(" points fit into the budget"), "{}", said.stdout);
+}
+
+#[test]
+fn data_of_another_machine_and_of_nothing_in_common_are_refused() {
+    let folder = folder("other_machine");
+    let root = env!("CARGO_MANIFEST_DIR");
+    let host = format!("{root}/data/machines/host-x86-64");
+    let said = calibrate(&folder, &format!("evaluate {host} --fresh 2 --device simulated"));
+    assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{}", said.stderr);
+    assert!(
+        said.stderr.starts_with("error: host-x86-64 was measured on AMD EPYC, and this is "),
+        "{}",
+        said.stderr
+    );
+    let quick = "--device simulated --quick --ops";
+    for ops in ["copy", "gemm"] {
+        let measured = calibrate(&folder, &format!("{quick} {ops} --out {ops}"));
+        assert_eq!(measured.code, 0, "{}", measured.stderr);
+    }
+    let said = calibrate(&folder, "thin copy --check gemm");
+    assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{}", said.stderr);
+    assert!(said.stderr.contains("no variant in common"), "{}", said.stderr);
+    let said = calibrate(&folder, "evaluate copy --ops gemm");
+    assert_eq!(said.code, 2);
+    assert_eq!(said.stderr, "error: there is no gemm here\nhint: there is copy\n");
+
+    // Shipped machines are sides of a comparison by name.
+    let said = calibrate(&folder, "compare host-x86-64 host-x86-64 --ops copy --threshold 5%");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("host-x86-64 (host-x86-64: AMD EPYC)"), "{}", said.stdout);
+
+    // A model that was fitted on other measurements than are beside it.
+    let model = folder.join("copy").join("model.json");
+    let ask = || {
+        let model = model.to_str().unwrap();
+        let line = ["copy", "--direction", "h2h", "--bytes", "64KiB", "--machine", model];
+        crate::command::predict(&line)
+    };
+    assert!(!ask().stderr.contains("other measurements"), "{}", ask().stderr);
+    let samples = folder.join("copy").join("samples");
+    std::fs::copy(folder.join("gemm/samples/dataset.toml"), samples.join("dataset.toml")).unwrap();
+    std::fs::copy(folder.join("gemm/samples/gemm.csv"), samples.join("gemm.csv")).unwrap();
+    let said = ask();
+    assert!(said.code == 0 && said.stderr.contains("calibrate fit "), "{}", said.stderr);
 }

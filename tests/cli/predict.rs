@@ -46,8 +46,8 @@ fn an_answer_looks_as_documented_in_every_format() {
     assert_eq!(
         masked(&said.stdout),
         "family,collective,dtype,ranks,nodes,links,bytes,time_us,low_us,high_us,domain,basis,\
-         machine,algbw_gb_s,busbw_gb_s\n\
-         collective,all_reduce,f16,~,~,nvswitch,~,~,~,~,inside,measured,synthetic-8x,~,~\n"
+         machine,answered_by,algbw_gb_s,busbw_gb_s\n\
+         collective,all_reduce,f16,~,~,nvswitch,~,~,~,~,inside,measured,synthetic-8x,,~,~\n"
     );
 }
 
@@ -61,7 +61,19 @@ fn names_and_dtypes_are_understood_generously() {
 
     let half = ask("all-reduce --bytes 1MiB --ranks 8", &model);
     let brain = ask("all_reduce --bytes 1048576 --ranks 8 --dtype bf16", &model);
-    assert_eq!(half.stdout, brain.stdout);
+    let first = |said: &Said| said.stdout.split("   ").next().unwrap_or_default().to_owned();
+    assert_eq!(first(&half), first(&brain));
+    // The answer itself says so, and its interval covers the difference.
+    assert!(brain.stdout.ends_with(" (madeup 1.0), f16 answering for bf16\n"), "{brain:?}");
+    let ends = |dtype: &str| {
+        let line = format!("all-reduce --bytes 1MiB --ranks 8 --format json --dtype {dtype}");
+        let json: Value = serde_json::from_str(&ask(&line, &model).stdout).unwrap();
+        let number = |name: &str| json[name].as_f64().unwrap();
+        (number("time_us"), number("high_us") / number("low_us"), json["answered_by"].clone())
+    };
+    let (f16, f64) = (ends("f16"), ends("f64"));
+    assert_eq!((f16.0, &f16.2, &f64.2), (f64.0, &Value::Null, &"f16".into()));
+    assert!(f64.1 > 1.3 * f16.1, "{f16:?} {f64:?}");
     assert_eq!(
         brain.stderr,
         "note: all-reduce was not measured in bf16; f16 answers for it at the same bytes\n"
@@ -110,14 +122,26 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
             "all-reduce --bytes 64GiB --ranks 8 --extrapolate",
             "error: 64 GiB is 2048 times the largest all-reduce synthetic-8x was measured at (32 MiB)\n\
              hint: nothing is extrapolated this far: all parameters together may lie a factor of \
-             1024 beyond what was measured, ranks and nodes a factor of 8\n",
+             1024 beyond what was measured, ranks a factor of 8\n",
         ),
         (
             "all-reduce --bytes 1KiB --ranks 4294967295 --extrapolate",
-            "error: ranks = 4294967295 is 536870912 times the largest ranks of all-reduce \
-             synthetic-8x was measured at (8)\n\
-             hint: nothing is extrapolated this far: all parameters together may lie a factor of \
-             1024 beyond what was measured, ranks and nodes a factor of 8\n",
+            "error: ranks = 4294967295 is more than synthetic-8x has devices for all-reduce: 8 on 1 \
+             node\n\
+             hint: 4294967295 ranks need 536870912 nodes, and synthetic-8x was measured on 1: \
+             nothing is known of the network between more, so --extrapolate has no answer either\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 8 --nodes 8 --extrapolate",
+            "error: nodes = 8: synthetic-8x was measured only at nodes = 1 for all-reduce\n\
+             hint: nothing of a network between nodes was measured on synthetic-8x, so \
+             --extrapolate has no answer either: import measurements over several nodes\n",
+        ),
+        (
+            "all-reduce --bytes 1KiB --ranks 64 --basis sigmoid --extrapolate",
+            "error: ranks = 64 is more than synthetic-8x has devices for all-reduce: 8 on 1 node\n\
+             hint: 64 ranks need 8 nodes, and synthetic-8x was measured on 1: nothing is known of \
+             the network between more, so --extrapolate has no answer either\n",
         ),
         (
             "all-reduce --bytes 0.3 --ranks 8",

@@ -25,15 +25,17 @@ fn every_row_is_answered_in_order_or_says_why_not() {
     assert_eq!(lines.len(), 1 + times.len(), "{}", said.stdout);
     assert_eq!(
         lines[0],
-        "layer,op,dtype,m,n,k,ranks,bytes,time_us,low_us,high_us,domain,basis,machine,error"
+        "layer,op,dtype,m,n,k,ranks,bytes,time_us,low_us,high_us,domain,basis,machine,answered_by,\
+         error"
     );
     assert!(lines[1].starts_with("\"a, b\",gemm,bf16,256,4096,4096,,,88.899,"), "{}", lines[1]);
-    assert!(lines[1].ends_with(",inside,measured,synthetic-8x,"), "{}", lines[1]);
+    assert!(lines[1].ends_with(",inside,measured,synthetic-8x,,"), "{}", lines[1]);
+    assert!(lines[6].ends_with(",inside,measured,synthetic-8x,f16,"), "{}", lines[6]);
     for (line, time) in lines[1..].iter().zip(times) {
-        let from_end = line.rsplit(',').nth(6).unwrap_or_default();
+        let from_end = line.rsplit(',').nth(7).unwrap_or_default();
         assert!(time.is_empty() || from_end == time, "{line}");
     }
-    assert!(lines[3].ends_with(",,,,,,,\"m is `-1`, not a whole number\""), "{}", lines[3]);
+    assert!(lines[3].ends_with(",,,,,,,,\"m is `-1`, not a whole number\""), "{}", lines[3]);
     assert_eq!(said.code, 1);
     assert_eq!(
         said.stderr,
@@ -44,6 +46,8 @@ fn every_row_is_answered_in_order_or_says_why_not() {
          fill, all_reduce, all_gather, reduce_scatter, all_to_all, all_to_all_v, broadcast, \
          reduce, gather, scatter, send_recv, my_kernel\n\
          error: standard input:8: 3 cells, but 8 columns\n\
+         note: the last line has no end of line: was the file cut?\n\
+         note: column `layer` was not read\n\
          note: all-reduce was not measured in bf16; f16 answers for it at the same bytes (1 rows)\n\
          warning: synthetic-8x was fitted to synthetic data; its times mean nothing\n\
          error: 3 of 6 rows have no answer\n"
@@ -130,7 +134,7 @@ fn rows_may_name_their_machine() {
     let said = predict_reading(&["batch", "-"], &csv);
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert!(lines[0].starts_with("dtype,m,n,k,given_machine,time_us,"), "{}", lines[0]);
-    assert!(lines[1].contains(",88.899,") && lines[1].ends_with(",synthetic-8x,"), "{}", lines[1]);
+    assert!(lines[1].contains(",88.899,") && lines[1].ends_with(",synthetic-8x,,"), "{}", lines[1]);
     assert!(lines[2].ends_with(",no such machine or file: `nowhere`"), "{}", lines[2]);
     assert_eq!(said.code, 1);
 }
@@ -172,7 +176,8 @@ fn an_input_that_is_no_batch_is_refused() {
 #[test]
 fn a_header_alone_is_a_batch_of_nothing() {
     let said = predict_reading(&["batch", "-"], "machine,m,n,k\n");
-    let header = "given_machine,m,n,k,time_us,low_us,high_us,domain,basis,machine,error\n";
+    let header =
+        "given_machine,m,n,k,time_us,low_us,high_us,domain,basis,machine,answered_by,error\n";
     assert_eq!(said, Said { code: 0, stdout: header.to_owned(), stderr: String::new() });
     let said = predict_reading(&["batch", "-"], "machine,bacth,m,n,k\n");
     assert_eq!(said.stderr, "warning: column `bacth` is passed through; did you mean `batch`?\n");
@@ -227,6 +232,47 @@ fn no_input_makes_a_batch_panic_or_invent_rows() {
         assert!(lines(&out) <= lines(&input) + 1, "seed {seed} grew");
         assert!(std::str::from_utf8(&out).is_ok(), "seed {seed} wrote no text");
     }
+}
+
+/// What is not read does not go unsaid: `batch_size` was passed through, and batch was 1.
+#[test]
+fn no_column_is_ignored_in_silence() {
+    let ask = |text: &str| predict_reading(&["batch", "-", "--machine", "h200-sxm"], text);
+    let plain = ask("dtype,batch,m,n,k\nbf16,1,512,4096,4096\n");
+    assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
+    let time = |said: &Said, at: usize| {
+        let row = said.stdout.lines().nth(1).unwrap_or_default().to_owned();
+        row.split(',').nth(at).unwrap_or_default().to_owned()
+    };
+    let said = ask("DType,M,N,K,note,seq_len\nbf16,512,4096,4096,x,7\n");
+    assert_eq!(time(&said, 6), time(&plain, 5));
+    assert_eq!(said.stderr, "note: columns `note`, `seq_len` were not read\n");
+    let said = ask("dtype,batch_size,m,n,k\nbf16,2,512,4096,4096\n");
+    assert!(said.stderr.starts_with("note: column `batch_size` is read as `batch`\n"), "{said:?}");
+    assert!(said.stderr.contains("batch = 2: h200-sxm was measured only at batch = 1"), "{said:?}");
+    let said = ask("{\"dtype\":\"bf16\",\"M\":512,\"n\":4096,\"k\":4096,\"note\":1}\n");
+    assert_eq!((said.code, said.stderr.as_str()), (0, "note: column `note` was not read\n"));
+    let said = ask("phase,dtype,batch,heads,seq_len\ncontext,bf16,1,32,1024\n");
+    assert_eq!(said.code, 2);
+    assert!(said.stderr.contains("column `seq_len` may be `query_len` or `kv_len`\nhint: name it"));
+}
+
+#[test]
+fn a_quote_that_swallows_rows_and_a_name_given_twice_are_told_with_their_line() {
+    let ask = |text: &str| predict_reading(&["batch", "-", "--machine", "h200-sxm"], text);
+    let said = ask("note,dtype,m,n,k\na,bf16,512,4096,4096\n\"b,bf16,1,1,1\nc,bf16,1,1,1\n");
+    assert_eq!(said.code, 1);
+    assert!(
+        said.stderr.contains(
+            "standard input:3: a quote is opened here and never closed; the line after it is \
+             taken for part of this row\n"
+        ),
+        "{}",
+        said.stderr
+    );
+    let said = ask("{\"dtype\":\"bf16\",\"m\":1,\"n\":4096,\"k\":4096,\"m\":512}\n");
+    assert!(said.stderr.contains("standard input:1: ") && said.code == 1, "{}", said.stderr);
+    assert!(said.stderr.contains("`m` is there twice"), "{}", said.stderr);
 }
 
 #[test]

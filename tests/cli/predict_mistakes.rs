@@ -27,17 +27,17 @@ fn a_mistake_on_the_command_line_is_two_lines_and_exit_code_2() {
         ),
         (
             "gemm -m -1 -n 1 -k 1",
-            "error: invalid value `-1` for `-m <M>`: not a whole number from 0 to 18446744073709551615\n\
+            "error: invalid value `-1` for `-m <M>`: not a whole number from 1 to 18446744073709551615\n\
              hint: `predict --help` shows every command and option\n",
         ),
         (
             "gemm -m NaN -n 1 -k 1",
-            "error: invalid value `NaN` for `-m <M>`: not a whole number from 0 to 18446744073709551615\n\
+            "error: invalid value `NaN` for `-m <M>`: not a whole number from 1 to 18446744073709551615\n\
              hint: `predict --help` shows every command and option\n",
         ),
         (
             "gemm -m 99999999999999999999 -n 1 -k 1",
-            "error: invalid value `99999999999999999999` for `-m <M>`: not a whole number from 0 to \
+            "error: invalid value `99999999999999999999` for `-m <M>`: not a whole number from 1 to \
              18446744073709551615\n\
              hint: `predict --help` shows every command and option\n",
         ),

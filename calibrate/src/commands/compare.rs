@@ -4,7 +4,7 @@ use kernelgauge_data::{ExitStatus, Family};
 
 use super::{Surroundings, families};
 use crate::args::{CompareArguments, Format};
-use crate::compare::{Comparison, Side};
+use crate::compare::{Comparison, ENOUGH, Side};
 use crate::error::{CommandError, UsageError, print};
 use crate::finish;
 
@@ -19,7 +19,8 @@ pub fn run(
     arguments: &CompareArguments,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
-    let (a, b) = (Side::read(&arguments.before)?, Side::read(&arguments.after)?);
+    let (a, b) =
+        (Side::read(&arguments.before, around.build)?, Side::read(&arguments.after, around.build)?);
     let mut present: Vec<Family> =
         a.points.keys().chain(b.points.keys()).map(|key| key.0).collect();
     present.sort_unstable();
@@ -35,6 +36,18 @@ pub fn run(
         Format::Json => finish::json(&comparison)?,
     };
     print(around.stdout, &text)?;
+    if comparison.left_out() > 0 {
+        around.say(&format!(
+            "note: {} points are left out: one side drifted or was shared when it measured them",
+            comparison.left_out()
+        ));
+    }
+    let too_few = comparison.rows.iter().filter(|row| row.too_few).count();
+    if too_few > 0 {
+        around.say(&format!(
+            "note: {too_few} of the variants that differ have under {ENOUGH} points, too few to tell"
+        ));
+    }
     Ok(judge(&comparison, around))
 }
 
@@ -42,6 +55,7 @@ fn judge(comparison: &Comparison, around: &mut Surroundings<'_>) -> ExitStatus {
     let Some(threshold) = comparison.threshold else { return ExitStatus::Success };
     let changed: Vec<String> = comparison
         .changed()
+        .into_iter()
         .map(|row| format!("{} x {:.3}", row.label(), row.median.unwrap_or(1.0)))
         .collect();
     if changed.is_empty() {

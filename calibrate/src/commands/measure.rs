@@ -20,7 +20,7 @@ use crate::journal::{self, Contents, FORMAT_VERSION, Header, Journal};
 use crate::lock::DeviceLock;
 use crate::measure::MeasureOptions;
 use crate::open;
-use crate::plan::show::Overview;
+use crate::plan::show::{self, Overview};
 use crate::plan::{DEEPEST, Plan, Selection};
 use crate::progress::Progress;
 use crate::sweep::{self, End, Setting};
@@ -65,7 +65,8 @@ pub fn run(
         folder: folder_of(arguments, &machine),
     };
     if arguments.plan {
-        return show_plan(arguments.format, &run, device.as_ref(), around);
+        let time = arguments.budget.map(for_measuring);
+        return show_plan(arguments.format, &run, time, device.as_ref(), around);
     }
     measure(arguments, &run, device.as_mut(), &clock, around)
 }
@@ -81,6 +82,11 @@ fn measuring(arguments: &MeasureArguments) -> MeasureOptions {
     }
 }
 
+/// What of a budget is measured in.
+fn for_measuring(budget: Duration) -> Duration {
+    budget - budget.mul_f64(KEPT_FOR_FIT).min(LONGEST_FIT)
+}
+
 fn folder_of(arguments: &MeasureArguments, machine: &Machine) -> PathBuf {
     arguments.out.clone().unwrap_or_else(|| Path::new("calibrations").join(&machine.name))
 }
@@ -88,11 +94,14 @@ fn folder_of(arguments: &MeasureArguments, machine: &Machine) -> PathBuf {
 fn show_plan(
     format: Format,
     run: &Run,
+    time: Option<Duration>,
     device: &dyn Device,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let limit = run.measuring.time_limit;
-    let overview = Overview::new(&run.plan, &run.selected, device, limit, &run.folder);
+    let mut overview = Overview::new(&run.plan, &run.selected, device, limit, &run.folder);
+    overview.in_budget =
+        time.map(|time| show::fitting(&run.plan, &run.selected, device, limit, time));
     let text = match format {
         Format::Table => overview.text(&device.machine()),
         Format::Markdown => overview.columns().markdown(),
@@ -124,9 +133,7 @@ fn measure(
         plan: &run.plan,
         selected: &run.selected,
         measuring: run.measuring,
-        until: arguments
-            .budget
-            .map(|budget| budget - budget.mul_f64(KEPT_FOR_FIT).min(LONGEST_FIT)),
+        until: arguments.budget.map(for_measuring),
         retry_failed: arguments.retry_failed,
         clock,
         interrupt: &interrupt,

@@ -56,7 +56,12 @@ pub fn families(names: &[String], known: &[Family]) -> Result<Vec<Family>, Usage
     let mut chosen = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
         let Some(family) = known.iter().find(|family| family.name() == name) else {
-            return Err(nearest::unknown("op family", name, known.iter().map(|f| f.name())).into());
+            return Err(match name.parse::<Family>() {
+                Ok(family) => lacking(family, known),
+                Err(_) => {
+                    nearest::unknown("op family", name, known.iter().map(|f| f.name())).into()
+                }
+            });
         };
         chosen.push(*family);
     }
@@ -66,6 +71,18 @@ pub fn families(names: &[String], known: &[Family]) -> Result<Vec<Family>, Usage
     chosen.sort_unstable();
     chosen.dedup();
     Ok(chosen)
+}
+
+/// A family that there is, but not here.
+fn lacking(family: Family, known: &[Family]) -> UsageError {
+    let names: Vec<&str> = known.iter().map(|family| family.name()).collect();
+    UsageError::mistake(
+        format!("there is no {family} here"),
+        match names.as_slice() {
+            [] => "there is nothing at all".to_owned(),
+            names => format!("there is {}", names.join(", ")),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -85,5 +102,8 @@ mod tests {
         let error = named(&["gem"]).unwrap_err();
         assert_eq!(error.to_string(), "unknown op family `gem`");
         assert_eq!(error.hint().unwrap(), "did you mean `gemm`? known: gemm, copy");
+        let error = named(&["attention"]).unwrap_err();
+        assert_eq!(error.to_string(), "there is no attention here");
+        assert_eq!(error.hint().unwrap(), "there is gemm, copy");
     }
 }

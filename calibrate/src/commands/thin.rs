@@ -81,6 +81,13 @@ fn compare(
     for split in Split::ALL {
         comparisons.extend(check::compare(full, &thinned, split, seed)?);
     }
+    if comparisons.is_empty() {
+        return Err(UsageError::mistake(
+            "the two data sets have no variant in common, so there is nothing to compare",
+            "give the thinned form of the full table: `calibrate thin FULL --check THINNED`",
+        )
+        .into());
+    }
     print(around.stdout, &table(&comparisons))?;
     let worse = |comparison: &&Comparison| {
         comparison.is_family() && comparison.mean_ratio() > ALLOWED_RATIO

@@ -9,7 +9,7 @@ mod ratios;
 mod render;
 mod side;
 
-pub use ratios::{Basis, Row};
+pub use ratios::{Basis, ENOUGH, Row};
 pub use side::{Side, SideError};
 
 use kernelgauge_data::Family;
@@ -71,7 +71,7 @@ impl Comparison {
         let mut variants = ratios::variants(a, b);
         variants.retain(|variant| families.contains(&variant.family));
         let without =
-            variants.iter().filter(|variant| variant.is_in_both() && variant.common.is_empty());
+            variants.iter().filter(|variant| variant.is_in_both() && !variant.is_measured_alike());
         let without: Vec<_> = without.map(|variant| variant.key()).collect();
         let models = match without.is_empty() {
             true => None,
@@ -85,7 +85,7 @@ impl Comparison {
             for variant in of_family {
                 let (basis, pairs) = if !variant.is_in_both() {
                     (variant.missing(), Vec::new())
-                } else if !variant.common.is_empty() {
+                } else if variant.is_measured_alike() {
                     (Basis::Measured, variant.common.clone())
                 } else {
                     let asked = models.as_ref().map(|models| variant.predicted(models, MOST_ASKED));
@@ -94,6 +94,7 @@ impl Comparison {
                 of_variants.push(Row::of(variant, basis, &pairs, threshold));
                 pooled.extend(pairs);
             }
+            of_variants.sort_by(|a, b| b.size().total_cmp(&a.size()));
             if of_variants.len() > 1 {
                 rows.push(Row::of_family(*family, &of_variants, &pooled));
             }
@@ -114,9 +115,17 @@ impl Comparison {
         self.rows.iter().any(|row| row.points > 0)
     }
 
-    /// The variants that differ beyond threshold and noise.
-    pub fn changed(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.changed)
+    /// The variants that differ beyond threshold and noise, the largest change first.
+    pub fn changed(&self) -> Vec<&Row> {
+        let mut changed: Vec<&Row> = self.rows.iter().filter(|row| row.changed).collect();
+        changed.sort_by(|a, b| b.size().total_cmp(&a.size()));
+        changed
+    }
+
+    /// Points left out of all variants, since one side drifted or was shared when it measured
+    /// them.
+    pub fn left_out(&self) -> usize {
+        self.rows.iter().filter(|row| row.variant.is_some()).map(|row| row.left_out).sum()
     }
 }
 

@@ -3,7 +3,8 @@
 //! Each time has a 90 % interval: of repeats where it was measured, of the model where it was
 //! predicted. Two times differ beyond noise where these do not overlap. A variant has changed
 //! where its median ratio is beyond the threshold and more than half of its points differ beyond
-//! noise: one point may jump, most do not.
+//! noise: one point may jump, most do not. Under [`ENOUGH`] points nothing is concluded, and
+//! points that were measured while the machine drifted or was shared are no evidence.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,9 @@ use kernelgauge_model::{BasisChoice, DomainStatus, MeasuredPoint, Model, Predict
 use serde::Serialize;
 
 use super::side::{Key, Side};
+
+/// Points that a variant needs to count as changed.
+pub const ENOUGH: usize = 5;
 
 /// What ratios are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -55,7 +59,11 @@ pub struct Row {
     pub basis: Basis,
     /// Ratios.
     pub points: usize,
-    /// Their median.
+    /// Median time of these points on side A, in microseconds.
+    pub a_us: Option<f64>,
+    /// The same on side B.
+    pub b_us: Option<f64>,
+    /// Median of the ratios.
     pub median: Option<f64>,
     /// Their 10th percentile.
     pub p10: Option<f64>,
@@ -63,13 +71,19 @@ pub struct Row {
     pub p90: Option<f64>,
     /// How many of them are more than noise.
     pub beyond_noise: usize,
+    /// Points left out, since one side drifted or was shared when it measured them.
+    pub left_out: usize,
     /// Whether the variant differs beyond threshold and noise.
     pub changed: bool,
+    /// Whether it would, but has too few points to tell.
+    pub too_few: bool,
 }
 
 /// The times of one point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
+    a: Nanos,
+    b: Nanos,
     ratio: f64,
     beyond_noise: bool,
 }
@@ -78,7 +92,7 @@ impl Pair {
     /// Times with the ends of their intervals.
     pub fn of(a: (Nanos, Nanos, Nanos), b: (Nanos, Nanos, Nanos)) -> Self {
         let ratio = b.0.as_f64() / a.0.as_f64().max(1.0);
-        Pair { ratio, beyond_noise: a.2 < b.1 || b.2 < a.1 }
+        Pair { a: a.0, b: b.0, ratio, beyond_noise: a.2 < b.1 || b.2 < a.1 }
     }
 }
 
@@ -92,6 +106,8 @@ pub struct Variant<'a> {
     b: &'a [MeasuredPoint],
     /// Points that both measured.
     pub common: Vec<Pair>,
+    /// Points that both measured, one of them disturbed.
+    pub left_out: usize,
 }
 
 /// Every variant that either side has, in order.
@@ -100,11 +116,12 @@ pub fn variants<'a>(a: &'a Side, b: &'a Side) -> Vec<Variant<'a>> {
     keys.sort();
     keys.dedup();
     let of = |side: &'a Side, key: &Key| side.points.get(key).map_or(&[][..], Vec::as_slice);
+    let sides = (a, b);
     keys.into_iter()
         .map(|key| {
             let (a, b) = (of(a, key), of(b, key));
-            let common = common(a, b);
-            Variant { family: key.0, name: &key.1, cache: key.2, a, b, common }
+            let (common, left_out) = common(a, b, sides);
+            Variant { family: key.0, name: &key.1, cache: key.2, a, b, common, left_out }
         })
         .collect()
 }
@@ -117,13 +134,21 @@ fn coordinates(point: &Point) -> Vec<(&str, u64)> {
     named
 }
 
-fn common(a: &[MeasuredPoint], b: &[MeasuredPoint]) -> Vec<Pair> {
+/// The points that both measured, and how many more that one of them measured disturbed.
+fn common(a: &[MeasuredPoint], b: &[MeasuredPoint], sides: (&Side, &Side)) -> (Vec<Pair>, usize) {
     let of_a: BTreeMap<Vec<(&str, u64)>, &MeasuredPoint> =
         a.iter().map(|measured| (coordinates(&measured.point), measured)).collect();
     let times = |measured: &MeasuredPoint| (measured.time, measured.low, measured.high);
-    b.iter()
-        .filter_map(|b| of_a.get(&coordinates(&b.point)).map(|a| Pair::of(times(a), times(b))))
-        .collect()
+    let (mut pairs, mut left_out) = (Vec::new(), 0);
+    for b in b {
+        let Some(a) = of_a.get(&coordinates(&b.point)) else { continue };
+        if sides.0.is_disturbed(a) || sides.1.is_disturbed(b) {
+            left_out += 1;
+        } else {
+            pairs.push(Pair::of(times(a), times(b)));
+        }
+    }
+    (pairs, left_out)
 }
 
 impl Variant<'_> {
@@ -135,6 +160,11 @@ impl Variant<'_> {
     /// Whether both sides have it.
     pub fn is_in_both(&self) -> bool {
         !self.a.is_empty() && !self.b.is_empty()
+    }
+
+    /// Whether both measured any point alike, disturbed or not.
+    pub fn is_measured_alike(&self) -> bool {
+        !self.common.is_empty() || self.left_out > 0
     }
 
     /// Which side lacks it.
@@ -174,8 +204,16 @@ impl Row {
         let far = |median: f64| {
             threshold.is_some_and(|share| median > 1.0 + share || median < 1.0 / (1.0 + share))
         };
-        row.changed = row.median.is_some_and(far) && 2 * row.beyond_noise > row.points;
+        let differs = row.median.is_some_and(far) && 2 * row.beyond_noise > row.points;
+        row.changed = differs && row.points >= ENOUGH;
+        row.too_few = differs && row.points < ENOUGH;
+        row.left_out = variant.left_out;
         row
+    }
+
+    /// How large the change is, whichever way.
+    pub fn size(&self) -> f64 {
+        self.median.map_or(-1.0, |ratio| ratio.ln().abs())
     }
 
     /// The row of a family: all pairs of its variants together.
@@ -186,24 +224,35 @@ impl Row {
             Some(_) => Basis::Mixed,
             None => variants.first().map_or(Basis::Mixed, |row| row.basis),
         };
-        Row::new(family, basis, pairs)
+        let mut row = Row::new(family, basis, pairs);
+        row.left_out = variants.iter().map(|row| row.left_out).sum();
+        row
     }
 
     fn new(family: Family, basis: Basis, pairs: &[Pair]) -> Self {
         let mut ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
         ratios.sort_by(f64::total_cmp);
         let quantile = |share| statistics::quantile(&ratios, share);
+        let median_us = |time: fn(&Pair) -> Nanos| {
+            let mut times: Vec<f64> = pairs.iter().map(|pair| time(pair).us()).collect();
+            times.sort_by(f64::total_cmp);
+            statistics::quantile(&times, 0.5)
+        };
         Row {
             family,
             variant: None,
             cache: CacheState::Unstated,
             basis,
             points: ratios.len(),
+            a_us: median_us(|pair| pair.a),
+            b_us: median_us(|pair| pair.b),
             median: quantile(0.5),
             p10: quantile(0.1),
             p90: quantile(0.9),
             beyond_noise: pairs.iter().filter(|pair| pair.beyond_noise).count(),
+            left_out: 0,
             changed: false,
+            too_few: false,
         }
     }
 

@@ -1,5 +1,7 @@
 //! A comparison as a table, for a terminal or for a report.
 
+use kernelgauge_data::Nanos;
+
 use super::{About, Comparison, Fact, Row};
 use crate::columns::Columns;
 use crate::summary::ENOUGH_FOR_P90;
@@ -33,7 +35,9 @@ impl Comparison {
             "variant",
             "basis",
             "points>",
-            "B / A median>",
+            "A>",
+            "B>",
+            "B / A>",
             "p10>",
             "p90>",
             "beyond noise>",
@@ -46,18 +50,29 @@ impl Comparison {
     }
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row) -> [String; 10] {
     let ratio = |value: Option<f64>| value.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
     // The tails of a few points are its extremes.
+    let time = |us: Option<f64>| us.and_then(|us| Nanos::from_us(us).ok());
+    let time = |us| time(us).map_or("-".to_owned(), |time| time.to_string());
     let tail = |value| ratio(if row.points < ENOUGH_FOR_P90 { None } else { value });
     [
         row.label(),
         row.basis.name().to_owned(),
-        row.points.to_string(),
+        match row.left_out {
+            0 => row.points.to_string(),
+            left_out => format!("{} (-{left_out})", row.points),
+        },
+        time(row.a_us),
+        time(row.b_us),
         ratio(row.median),
         tail(row.p10),
         tail(row.p90),
         if row.points > 0 { row.beyond_noise.to_string() } else { "-".to_owned() },
-        if row.changed { "changed".to_owned() } else { String::new() },
+        match (row.changed, row.too_few) {
+            (true, _) => "changed".to_owned(),
+            (_, true) => "too few points to tell".to_owned(),
+            _ => String::new(),
+        },
     ]
 }

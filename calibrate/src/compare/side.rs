@@ -1,13 +1,14 @@
 //! One side of a comparison: a data set, or a model that kept its points.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use kernelgauge_data::dataset::MANIFEST;
 use kernelgauge_data::{
-    Bytes, CacheState, DataSet, Diagnostic, ExitStatus, Family, Machine, foreign,
+    BuildInfo, Bytes, CacheState, DataSet, Diagnostic, ExitStatus, Family, Flag, Machine, Point,
+    foreign,
 };
 use kernelgauge_model::{FitOptions, MeasuredPoint, Model, StoreError, measured_points};
 use thiserror::Error;
@@ -65,7 +66,8 @@ impl Diagnostic for SideError {
             | SideError::Nothing(_)
             | SideError::TooLarge(_)
             | SideError::NotAModel { .. } => Some(
-                "give a data set folder, a folder that `calibrate` wrote, or a model file"
+                "give a data set folder, a folder that `calibrate` wrote, a model file, or a \
+                 machine of `predict machines`"
                     .to_owned(),
             ),
         }
@@ -84,6 +86,8 @@ pub struct Side {
     source: Source,
     /// Measured points by variant.
     pub points: BTreeMap<Key, Vec<MeasuredPoint>>,
+    /// Points of them that were only measured while the machine drifted or was shared.
+    disturbed: BTreeSet<(Point, CacheState)>,
 }
 
 #[derive(Debug)]
@@ -97,7 +101,11 @@ impl Side {
     ///
     /// # Errors
     /// [`SideError`], or what is wrong with the data set.
-    pub fn read(given: &Path) -> Result<Self, CommandError> {
+    pub fn read(given: &Path, build: &BuildInfo) -> Result<Self, CommandError> {
+        let name = given.to_str().filter(|_| !given.exists());
+        if let Some((name, text)) = name.and_then(build.shipped) {
+            return Side::of_text(given, Path::new(name), text.to_owned());
+        }
         let failed = |source| SideError::Read { path: given.to_owned(), source };
         if !fs::metadata(given).map_err(failed)?.is_dir() {
             return Side::of_model(given, given);
@@ -107,8 +115,9 @@ impl Side {
             let data = DataSet::read(&folder)?;
             let points = by_variant(measured_points(&data));
             let machine = data.manifest.machine.clone();
+            let disturbed = disturbed(&data);
             let source = Source::Data(Box::new(data));
-            return Ok(Side { given: given.to_owned(), machine, source, points });
+            return Ok(Side { given: given.to_owned(), machine, source, points, disturbed });
         }
         let inside = given.join(MODEL);
         if inside.is_file() {
@@ -118,11 +127,21 @@ impl Side {
     }
 
     fn of_model(given: &Path, path: &Path) -> Result<Self, CommandError> {
-        let text = model_text(path)?;
+        Side::of_text(given, path, model_text(path)?)
+    }
+
+    fn of_text(given: &Path, path: &Path, text: String) -> Result<Self, CommandError> {
         let model = parsed(path, &text)?;
         let points = by_variant(model.measured_points()?);
         let machine = model.machine().clone();
-        Ok(Side { given: given.to_owned(), machine, source: Source::Model(text), points })
+        let (source, disturbed) = (Source::Model(text), BTreeSet::new());
+        Ok(Side { given: given.to_owned(), machine, source, points, disturbed })
+    }
+
+    /// Whether a measured point says as much about the moment as about the machine.
+    pub fn is_disturbed(&self, measured: &MeasuredPoint) -> bool {
+        !self.disturbed.is_empty()
+            && self.disturbed.contains(&(measured.point.clone(), measured.cache))
     }
 
     /// A model that speaks for the `wanted` variants: the one that was given; for a data set the
@@ -179,6 +198,24 @@ impl Side {
         found.dedup();
         found
     }
+}
+
+/// Points that have no record without such a flag.
+fn disturbed(data: &DataSet) -> BTreeSet<(Point, CacheState)> {
+    let mut disturbed = BTreeSet::new();
+    let mut calm = BTreeSet::new();
+    for record in data.records.iter().filter(|record| record.fit_time().is_some()) {
+        let flags = record.flags;
+        let flagged = flags.contains(Flag::Drift) || flags.contains(Flag::Contended);
+        let point = (record.point.clone(), record.conditions.cache);
+        if flagged {
+            disturbed.insert(point)
+        } else {
+            calm.insert(point)
+        };
+    }
+    disturbed.retain(|point| !calm.contains(point));
+    disturbed
 }
 
 fn facts(machine: &Machine) -> BTreeMap<String, String> {

@@ -1,6 +1,6 @@
 use kernelgauge_data::{
-    Bytes, CacheState, Conditions, CopyDirection, CopyPoint, DataSet, Flags, Links, Machine,
-    Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
+    BuildInfo, Bytes, CacheState, Conditions, CopyDirection, CopyPoint, DataSet, Flag, Flags,
+    Links, Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
 };
 
 use super::*;
@@ -36,7 +36,7 @@ fn side(name: &str, data: &DataSet) -> Side {
     let folder =
         std::env::temp_dir().join(format!("kernelgauge-compare-{}-{name}", std::process::id()));
     data.write(&folder).unwrap();
-    let side = Side::read(&folder).unwrap();
+    let side = Side::read(&folder, &BuildInfo::plain()).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     side
 }
@@ -64,9 +64,49 @@ fn the_same_points_are_compared_as_measured() {
     assert!(row.changed);
     assert_eq!(slower.differences[0].fact, "device");
     // Slower than allowed and faster than allowed are both news.
-    assert_eq!(compared(&b, &a, Some(0.05)).changed().count(), 1);
-    assert_eq!(compared(&a, &b, Some(0.3)).changed().count(), 0);
-    assert_eq!(compared(&a, &b, None).changed().count(), 0);
+    assert_eq!(compared(&b, &a, Some(0.05)).changed().len(), 1);
+    assert_eq!(compared(&a, &b, Some(0.3)).changed().len(), 0);
+    assert_eq!(compared(&a, &b, None).changed().len(), 0);
+}
+
+#[test]
+fn few_points_and_disturbed_ones_are_no_evidence() {
+    let a = side("few-a", &data_set("one", 10.0, octaves(20).take(4)));
+    let b = side("few-b", &data_set("one", 5.0, octaves(20).take(4)));
+    let comparison = compared(&a, &b, Some(0.05));
+    let row = &comparison.rows[0];
+    assert_eq!((row.points, row.changed, row.too_few), (4, false, true), "{row:?}");
+    assert!(comparison.text().contains("too few points to tell"), "{}", comparison.text());
+
+    let before = side("calm", &data_set("one", 10.0, octaves(20)));
+    let mut after = data_set("one", 5.0, octaves(20));
+    for (at, record) in after.records.iter_mut().enumerate() {
+        if at < 10 {
+            let flag = if at % 2 == 0 { Flag::Drift } else { Flag::Contended };
+            record.flags.insert(flag);
+        }
+    }
+    let comparison = compared(&before, &side("disturbed", &after), Some(0.05));
+    let row = &comparison.rows[0];
+    assert_eq!((row.points, row.left_out, comparison.left_out()), (2, 10, 10), "{row:?}");
+    assert!(!row.changed && row.too_few, "{row:?}");
+    // The times of both sides stand beside their ratio.
+    assert!(row.b_us.unwrap() > 1.9 * row.a_us.unwrap(), "{row:?}");
+}
+
+#[test]
+fn the_largest_change_comes_first() {
+    let mut before = data_set("one", 10.0, octaves(20));
+    let mut after = data_set("one", 9.0, octaves(20));
+    for (data, rate) in [(&mut before, 10.0), (&mut after, 25.0)] {
+        let mut cold = data_set("one", rate, octaves(20));
+        cold.records.iter_mut().for_each(|record| record.conditions.cache = CacheState::Cold);
+        data.records.extend(cold.records);
+    }
+    let comparison = compared(&side("sort-a", &before), &side("sort-b", &after), Some(0.05));
+    let changed: Vec<CacheState> = comparison.changed().iter().map(|row| row.cache).collect();
+    assert_eq!(changed, [CacheState::Cold, CacheState::Hot]);
+    assert_eq!(comparison.rows[1].cache, CacheState::Cold);
 }
 
 #[test]

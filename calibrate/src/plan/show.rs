@@ -31,6 +31,8 @@ pub struct Overview {
     pub out: String,
     /// About how much it would write.
     pub bytes_written: u64,
+    /// About how many of the points fit into the budget; none without one.
+    pub in_budget: Option<usize>,
 }
 
 /// The points of one family.
@@ -75,6 +77,7 @@ impl Overview {
             suites,
             out: out.display().to_string(),
             bytes_written: points as u64 * BYTES_PER_POINT,
+            in_budget: None,
         }
     }
 
@@ -85,6 +88,13 @@ impl Overview {
         if skipped > 0 {
             text.push_str(&format!(
                 "{skipped} more points need a kernel or more memory than this device has\n"
+            ));
+        }
+        if let Some(fitting) = self.in_budget {
+            let points: usize = self.suites.iter().map(|suite| suite.points).sum();
+            text.push_str(&format!(
+                "about {fitting} of the {points} points fit into the budget, the coarse ones first; \
+                 the same command continues\n"
             ));
         }
         text
@@ -123,13 +133,38 @@ pub fn machine_line(machine: &Machine) -> String {
     if let Some(units) = machine.hardware.units {
         // Every GPU states the version of CUDA, and no processor does.
         let is_gpu = machine.software.contains_key("cuda");
-        let units_are = if is_gpu { "multiprocessors" } else { "threads" };
-        text.push_str(&format!(", {units} {units_are}"));
+        let unit = if is_gpu { "multiprocessor" } else { "thread" };
+        text.push_str(&format!(", {units} {unit}{}", if units == 1 { "" } else { "s" }));
     }
     if let Some(memory) = machine.hardware.memory_bytes {
         text.push_str(&format!(", {}", Bytes::new(memory)));
     }
     text
+}
+
+/// How many of the points at `selected`, in this order, take `time` by the guess; one that is too
+/// long for what is left is passed over.
+pub fn fitting(
+    plan: &Plan,
+    selected: &[usize],
+    device: &dyn Device,
+    limit: Nanos,
+    time: Duration,
+) -> usize {
+    let (free, mut left) = (device.free_memory(), time.as_secs_f64());
+    let possible = selected.iter().filter(|index| {
+        let candidate = &plan.points[**index];
+        device.memory_needed(&candidate.point, candidate.cache) <= free
+            && device.supports(&candidate.point, candidate.cache).is_ok()
+    });
+    possible
+        .filter(|index| {
+            let takes = plan.guessed_whole(**index, limit).seconds();
+            let fits = takes <= left;
+            left -= if fits { takes } else { 0.0 };
+            fits
+        })
+        .count()
 }
 
 fn suite<'p>(

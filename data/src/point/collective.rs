@@ -7,6 +7,7 @@ use crate::dtype::Dtype;
 use crate::machine::Links;
 use crate::nearest::{self, UnknownName};
 use crate::point::parts::{Parameters, PointError, VariantName, Work, at_least_one};
+use crate::units::Bytes;
 
 /// A collective of NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -177,7 +178,10 @@ impl CollectivePoint {
             )));
         }
         if self.bytes > 1 << 50 {
-            return Err(PointError::Overflow("bytes (a PiB is the limit)"));
+            let bytes = Bytes::new(self.bytes);
+            return Err(PointError::Inconsistent(format!(
+                "`bytes` is {bytes}, and no collective has over 1 PiB"
+            )));
         }
         Ok(())
     }

@@ -9,14 +9,14 @@ use std::ffi::OsStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kernelgauge_data::fields::{self, FieldError, Lookup};
-use kernelgauge_data::{CacheState, Collective, CustomPoint, Diagnostic, Dtype, Family, Point};
+use kernelgauge_data::{CacheState, CustomPoint, Diagnostic, Dtype, Family, Point};
 use kernelgauge_model::{Model, PredictError, Prediction};
 use thiserror::Error;
 
 use super::defaults::{self, Chosen};
 use super::op_name::{OpError, OpName, OwnOps, RowOp};
 use crate::machine::MachineError;
-use crate::predictor::{Ask, Predictor};
+use crate::predictor::{Ask, Predictor, StandIn};
 use crate::question::QuestionError;
 
 /// Why a row has no answer.
@@ -59,8 +59,16 @@ impl RowError {
     }
 }
 
-/// A collective, the dtype rows asked for, and the one that answered.
-pub type StandIn = (Collective, Dtype, Dtype);
+/// An answer to a row.
+#[derive(Debug)]
+pub struct Answered<'seat> {
+    /// What the model says.
+    pub prediction: Prediction,
+    /// Name of the machine that says it.
+    pub machine: &'seat str,
+    /// The dtype that answered in place of the one asked for.
+    pub answered_by: Option<Dtype>,
+}
 
 /// A machine that rows named, or why it has no model here.
 type Opened = Result<Arc<Predictor>, Arc<MachineError>>;
@@ -130,7 +138,7 @@ impl Seat<'_> {
     ///
     /// # Errors
     /// [`RowError`].
-    pub fn answer(&mut self, get: Lookup<'_, '_>) -> Result<(Prediction, &str), RowError> {
+    pub fn answer(&mut self, get: Lookup<'_, '_>) -> Result<Answered<'_>, RowError> {
         let mut ask = self.desk.ask;
         if let Some(cache) = get("cache").filter(|text| !text.is_empty()) {
             ask.cache = state(cache)?;
@@ -150,14 +158,12 @@ impl Seat<'_> {
                 RowOp::Custom(op) => custom(op, get, predictor)?,
             },
         };
-        let prediction = match predictor.stand_in(&point) {
-            Some((other, stand_in)) => {
-                *self.stand_ins.entry(stand_in).or_default() += 1;
-                predictor.predict_with(&other, ask)?
-            }
-            None => predictor.predict_with(&point, ask)?,
-        };
-        Ok((prediction, &predictor.machine().name))
+        let (prediction, stand_in) = predictor.answer(&point, ask)?;
+        if let Some(stand_in) = stand_in {
+            *self.stand_ins.entry(stand_in).or_default() += 1;
+        }
+        let answered_by = stand_in.map(|(_, _, used)| used);
+        Ok(Answered { prediction, machine: &predictor.machine().name, answered_by })
     }
 
     /// Opens the machine a row names, if it is not the one of the row before.

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
-use kernelgauge_data::{ExitStatus, Origin};
+use kernelgauge_data::ExitStatus;
 use rayon::prelude::*;
 
 use super::blocks::{self, BlockError, Blocks, Quotes};
 use super::csv_rows::{CsvRows, HeaderError, is_silent};
-use super::desk::{Desk, StandIn};
+use super::desk::Desk;
 use super::error::{BatchError, Place};
 use super::json_rows::JsonRows;
-use super::piece::{PROBLEMS_SHOWN, Piece, Rows};
+use super::piece::{Columns, PROBLEMS_SHOWN, Piece, Rows};
 use crate::error::CommandError;
 use crate::machine::MachineError;
 use crate::notes;
+use crate::predictor::StandIn;
 
 /// Bytes that tell the format: enough for any header.
 const HEAD: usize = 1 << 20;
@@ -29,6 +30,9 @@ struct Tally {
     failed: u64,
     line: u64,
     stand_ins: BTreeMap<StandIn, u64>,
+    columns: Columns,
+    /// Columns that were named as slips already.
+    slips: Vec<String>,
 }
 
 /// A batch under way.
@@ -97,13 +101,18 @@ impl<'a> Batch<'a> {
         };
         head.drain(..begin);
         let text = String::from_utf8(record).map_err(|_| BatchError::NotText(self.name.clone()))?;
-        let rows = CsvRows::from_header(text.trim_end()).map_err(header)?;
+        let own = self.desk.own_parameters();
+        let rows = CsvRows::from_header(text.trim_end(), &own).map_err(header)?;
         if !self.desk.has_machine() && !rows.has("machine") {
             return Err(MachineError::NotNamed.into());
         }
-        for (column, nearest) in rows.slips(&self.desk.own_parameters()) {
+        for (column, name) in rows.renamed() {
+            notes::note(self.stderr, &format!("column `{column}` is read as `{name}`"))?;
+        }
+        for (column, nearest) in rows.slips(&own) {
             let text = format!("column `{column}` is passed through; did you mean `{nearest}`?");
             notes::warn(self.stderr, &text)?;
+            self.tally.slips.push(column);
         }
         Ok(rows)
     }
@@ -116,6 +125,7 @@ impl<'a> Batch<'a> {
         out: &mut dyn Write,
     ) -> Result<(), CommandError> {
         let desk = self.desk;
+        let mut cut = false;
         let mut done = Vec::new();
         let mut read = blocks.next();
         let end = loop {
@@ -123,30 +133,36 @@ impl<'a> Batch<'a> {
                 Ok(Some(block)) => block,
                 end => break end,
             };
+            cut = rows.quotes() == Quotes::Hide && !block.ends_with(b"\n");
             let mut answers = Vec::new();
             let written;
             (read, written) = rayon::in_place_scope(|scope| {
                 scope.spawn(|_| answers = answer_block(&block, rows, desk));
-                (blocks.next(), self.write(&done, out))
+                (blocks.next(), self.write(std::mem::take(&mut done), out))
             });
             written?;
             done = answers;
         };
-        self.write(&done, out)?;
+        self.write(done, out)?;
         end.map_err(|error| self.stopped(error))?;
+        if cut {
+            // A number that lost its last digits looks like any other.
+            notes::note(self.stderr, "the last line has no end of line: was the file cut?")?;
+        }
         Ok(())
     }
 
-    fn write(&mut self, answers: &[Answers], out: &mut dyn Write) -> io::Result<()> {
+    fn write(&mut self, answers: Vec<Answers>, out: &mut dyn Write) -> io::Result<()> {
         for (piece, stand_ins) in answers {
             out.write_all(&piece.bytes)?;
-            self.report(piece)?;
+            self.report(&piece)?;
             self.tally.rows += piece.rows;
             self.tally.failed += piece.failed;
             self.tally.line += piece.lines;
             for (stand_in, count) in stand_ins {
-                *self.tally.stand_ins.entry(*stand_in).or_default() += count;
+                *self.tally.stand_ins.entry(stand_in).or_default() += count;
             }
+            self.tally.columns.join(piece.columns);
         }
         Ok(())
     }
@@ -169,14 +185,15 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// What the writer of messages says.
     pub fn finish(self) -> Result<ExitStatus, CommandError> {
-        let Tally { rows, failed, stand_ins, .. } = self.tally;
+        let Tally { rows, failed, stand_ins, columns, slips, .. } = self.tally;
+        let unread = columns.unread();
+        let unread = unread.filter(|name| !slips.iter().any(|slip| slip == name));
+        notes::not_read(self.stderr, &unread.collect::<Vec<_>>())?;
         for ((collective, asked, used), count) in stand_ins {
             notes::stood_in(self.stderr, collective, asked, used, Some(count))?;
         }
         for predictor in self.desk.machines() {
-            if predictor.model().origin() == Origin::Synthetic {
-                notes::synthetic(self.stderr, &predictor.machine().name)?;
-            }
+            notes::of_model(self.stderr, &predictor)?;
         }
         if failed == 0 {
             return Ok(ExitStatus::Success);

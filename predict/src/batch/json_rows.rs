@@ -1,13 +1,16 @@
 //! JSON lines questions: one object a line, echoed with the answer as further members.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::blocks::{Quotes, records};
 use super::desk::{RowError, Seat};
+use super::names;
 use super::output::{APPENDED, push_json_answer, push_json_problem, push_json_text};
 use super::piece::{Piece, Rows};
 
@@ -31,11 +34,29 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 while let Some((Key(name), value)) = map.next_entry()? {
                     members.push((name, value));
                 }
-                Ok(Members(members))
+                match twice(&members) {
+                    Some(name) => Err(A::Error::custom(format!("`{name}` is there twice"))),
+                    None => Ok(Members(members)),
+                }
             }
         }
         deserializer.deserialize_map(Collect)
     }
+}
+
+/// A name that is there twice: two readers would take two values.
+fn twice<'m>(members: &'m [(Cow<'_, str>, &RawValue)]) -> Option<&'m str> {
+    /// Up to here comparing each with each costs less than a set.
+    const FEW: usize = 16;
+    let names = || members.iter().map(|(name, _)| name.as_ref());
+    if members.len() <= FEW {
+        return names()
+            .enumerate()
+            .find(|(at, name)| names().take(*at).any(|n| n == *name))
+            .map(|(_, name)| name);
+    }
+    let mut seen = BTreeSet::new();
+    names().find(|name| !seen.insert(*name))
 }
 
 /// A name that is borrowed where it has no escapes.
@@ -73,19 +94,52 @@ fn text(value: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-fn answer(record: &str, seat: &mut Seat<'_>, out: &mut Vec<u8>) -> Result<(), RowError> {
+/// A member of a row under way.
+struct Member<'a> {
+    name: &'a str,
+    /// What the name stands for, if that is something else.
+    key: Option<&'static str>,
+    text: Option<Cow<'a, str>>,
+    read: Cell<bool>,
+}
+
+fn answer(record: &str, seat: &mut Seat<'_>, piece: &mut Piece) -> Result<(), RowError> {
     let Members(members) = parse(record)?;
-    let texts: Vec<(&str, Option<Cow<'_, str>>)> =
-        members.iter().map(|(name, value)| (name.as_ref(), text(value))).collect();
+    let texts: Vec<Member<'_>> = members
+        .iter()
+        .map(|(name, value)| Member {
+            name,
+            key: names::stands_for(name),
+            text: text(value),
+            read: Cell::new(false),
+        })
+        .collect();
+    if let Some(length) = some_length(&texts) {
+        return Err(RowError::Malformed(format!("`{length}` may be `query_len` or `kv_len`")));
+    }
     let get = |name: &str| {
-        let (_, text) = texts.iter().find(|(known, _)| *known == name)?;
-        text.as_deref()
+        let exact = texts.iter().find(|member| member.name == name);
+        let found = exact.or_else(|| texts.iter().find(|member| member.key == Some(name)))?;
+        found.read.set(true);
+        found.text.as_deref()
     };
-    let (prediction, machine) = seat.answer(&get)?;
-    echo(record, &members, out);
-    push_json_answer(out, &prediction, machine);
-    out.extend_from_slice(b"}\n");
+    let answer = seat.answer(&get)?;
+    echo(record, &members, &mut piece.bytes);
+    push_json_answer(&mut piece.bytes, &answer);
+    piece.bytes.extend_from_slice(b"}\n");
+    for member in &texts {
+        piece.columns.see(member.name, member.read.get());
+    }
     Ok(())
+}
+
+/// A length of attention that may be either.
+fn some_length<'a>(members: &[Member<'a>]) -> Option<&'a str> {
+    let has = |name: &str| members.iter().any(|member| member.name == name);
+    if !has("phase") || (has("query_len") && has("kv_len")) {
+        return None;
+    }
+    members.iter().map(|member| member.name).find(|name| names::is_some_length(name))
 }
 
 fn parse(record: &str) -> Result<Members<'_>, RowError> {
@@ -149,7 +203,7 @@ impl Rows for JsonRows {
             }
             piece.rows += 1;
             let text = String::from_utf8_lossy(record);
-            if let Err(error) = answer(&text, seat, &mut piece.bytes) {
+            if let Err(error) = answer(&text, seat, &mut piece) {
                 refuse(&text, &error.to_string(), &mut piece.bytes);
                 piece.note(line, &error);
             }
@@ -183,6 +237,12 @@ mod tests {
         {
             let error = parse(record).err().map(|error| error.to_string()).unwrap();
             assert!(error.starts_with(place), "{record}: {error}");
+        }
+        let many: String = (0..20).map(|at| format!("\"a{}\":{at},", at % 19)).collect();
+        let many = format!("{{{}}}", many.trim_end_matches(','));
+        for (record, name) in [(r#"{"m":1,"n":2,"m":3}"#, "m"), (many.as_str(), "a0")] {
+            let error = parse(record).err().map(|error| error.to_string()).unwrap();
+            assert!(error.contains(&format!("`{name}` is there twice")), "{record}: {error}");
         }
     }
 }

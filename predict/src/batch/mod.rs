@@ -12,6 +12,7 @@ mod desk;
 mod error;
 mod flow;
 mod json_rows;
+mod names;
 mod op_name;
 mod output;
 mod piece;

@@ -4,15 +4,17 @@
 //! a row.
 
 use kernelgauge_data::Nanos;
-use kernelgauge_model::Prediction;
+
+use super::desk::Answered;
 
 /// Names of the appended fields, in order. An input column of one of these names is kept as
 /// `given_<name>`.
-pub const APPENDED: [&str; 7] =
-    ["time_us", "low_us", "high_us", "domain", "basis", "machine", "error"];
+pub const APPENDED: [&str; 8] =
+    ["time_us", "low_us", "high_us", "domain", "basis", "machine", "answered_by", "error"];
 
 /// The CSV cells of an answer, the first comma included, without the line's end.
-pub fn push_csv_answer(out: &mut Vec<u8>, prediction: &Prediction, machine: &str) {
+pub fn push_csv_answer(out: &mut Vec<u8>, answer: &Answered<'_>) {
+    let Answered { prediction, machine, answered_by } = answer;
     for time in [prediction.time, prediction.low, prediction.high] {
         out.push(b',');
         push_microseconds(out, time);
@@ -24,16 +26,19 @@ pub fn push_csv_answer(out: &mut Vec<u8>, prediction: &Prediction, machine: &str
     out.push(b',');
     push_csv_text(out, machine);
     out.push(b',');
+    out.extend_from_slice(answered_by.map_or("", |dtype| dtype.name()).as_bytes());
+    out.push(b',');
 }
 
 /// The CSV cells of a row without an answer.
 pub fn push_csv_problem(out: &mut Vec<u8>, problem: &str) {
-    out.extend_from_slice(b",,,,,,,");
+    out.extend_from_slice(b",,,,,,,,");
     push_csv_text(out, problem);
 }
 
 /// The JSON members of an answer, without a leading comma or closing brace.
-pub fn push_json_answer(out: &mut Vec<u8>, prediction: &Prediction, machine: &str) {
+pub fn push_json_answer(out: &mut Vec<u8>, answer: &Answered<'_>) {
+    let Answered { prediction, machine, answered_by } = answer;
     out.extend_from_slice(br#""time_us":"#);
     push_microseconds(out, prediction.time);
     out.extend_from_slice(br#","low_us":"#);
@@ -46,6 +51,11 @@ pub fn push_json_answer(out: &mut Vec<u8>, prediction: &Prediction, machine: &st
     out.extend_from_slice(prediction.basis.name().as_bytes());
     out.extend_from_slice(br#"","machine":"#);
     push_json_text(out, machine);
+    out.extend_from_slice(br#","answered_by":"#);
+    match answered_by {
+        Some(dtype) => push_json_text(out, dtype.name()),
+        None => out.extend_from_slice(b"null"),
+    }
     out.extend_from_slice(br#","error":null"#);
 }
 

@@ -1,10 +1,43 @@
 //! What one thread made of its share of a block.
 
+use std::collections::BTreeMap;
+
 use super::blocks::Quotes;
 use super::desk::{RowError, Seat};
 
 /// Problems that are kept word for word; the rest are counted.
 pub const PROBLEMS_SHOWN: usize = 20;
+
+/// Different names of columns that are kept track of: more than any table has, and a bound on
+/// what rows with ever new names can make of it.
+const NAMES: usize = 256;
+
+/// Columns or members that rows had, each with whether any row read it.
+#[derive(Debug, Default)]
+pub struct Columns(BTreeMap<String, bool>);
+
+impl Columns {
+    /// A row has the column `name`, and read it or not.
+    pub fn see(&mut self, name: &str, read: bool) {
+        if let Some(known) = self.0.get_mut(name) {
+            *known |= read;
+        } else if self.0.len() < NAMES {
+            self.0.insert(name.to_owned(), read);
+        }
+    }
+
+    /// Adds what other rows had.
+    pub fn join(&mut self, other: Columns) {
+        for (name, read) in other.0 {
+            self.see(&name, read);
+        }
+    }
+
+    /// Those that no row read, in name order.
+    pub fn unread(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, read)| !**read).map(|(name, _)| name.as_str())
+    }
+}
 
 /// A problem with one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +63,10 @@ pub struct Piece {
     pub failed: u64,
     /// The first of the problems.
     pub problems: Vec<Problem>,
+    /// Marks of the columns that were read, where a header numbers them.
+    pub read: u64,
+    /// Columns of the answered rows.
+    pub columns: Columns,
 }
 
 impl Piece {

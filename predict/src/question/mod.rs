@@ -7,7 +7,7 @@ mod dtype;
 mod error;
 mod shapes;
 
-pub use dtype::{Vocabulary, stand_in};
+pub use dtype::{Vocabulary, stand_in, stand_in_difference};
 pub use error::QuestionError;
 
 use kernelgauge_data::{Collective, Family, Links, MemoryOp, Point};

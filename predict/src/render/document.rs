@@ -43,6 +43,7 @@ pub fn write_csv(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
         answer_fields(answer).into_iter().unzip();
     let values = values.iter().map(|value| match value {
         Value::String(text) => text.clone(),
+        Value::Null => String::new(),
         other => other.to_string(),
     });
     let mut writer = csv::Writer::from_writer(out);
@@ -63,6 +64,7 @@ fn answer_fields(answer: &Answer<'_>) -> Vec<(Cow<'static, str>, Value)> {
         ("domain", Value::from(prediction.domain.name())),
         ("basis", Value::from(prediction.basis.name())),
         ("machine", Value::from(answer.machine.name.as_str())),
+        ("answered_by", answer.answered_by.map_or(Value::Null, |(_, used)| used.name().into())),
     ];
     all.extend(named.map(|(name, value)| (Cow::Borrowed(name), value)));
     let rates = answer.rate().map(|rate| rate.fields()).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::slice;
 
 use kernelgauge_data::units::four_digits;
-use kernelgauge_data::{Point, Shift, fields};
+use kernelgauge_data::{Bytes, Point, Shift, fields};
 use kernelgauge_model::{Basis, Explanation, RegionError, Step};
 use serde_json::{Map, Value, json};
 
@@ -25,6 +25,9 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         labelled(out, "learned", slice::from_ref(&explanation.correction_kind))?;
     }
     labelled(out, "terms", &steps)?;
+    if let Some(part) = bound_by(explanation) {
+        labelled(out, "bound by", &[part.to_owned()])?;
+    }
     labelled(out, "domain", slice::from_ref(&explanation.domain))?;
     labelled(out, "nearest", &nearest)?;
     let error = explanation.error.map(|(region, error)| held_out(region, &error));
@@ -67,10 +70,31 @@ pub fn json(explanation: &Explanation) -> Value {
         "correction_kind": explanation.correction_kind,
         "neighbours": explanation.neighbours,
         "terms": terms,
+        "bound_by": bound_by(explanation),
         "domain": explanation.domain,
         "nearest": nearest,
         "held_out_error": error,
     })
+}
+
+/// The largest part of the analytical term; none where it has one part only.
+fn bound_by(explanation: &Explanation) -> Option<&'static str> {
+    /// Steps that are no part of it.
+    const OTHERS: [&str; 6] = [
+        "overlapped",
+        "rounded",
+        "measured neighbours",
+        "learned regression",
+        "published model",
+        "replaced by the measurement",
+    ];
+    let steps = explanation.steps.iter();
+    let parts: Vec<&Step> = steps
+        .filter(|step| step.factor.is_none() && step.shift.get() > 0)
+        .filter(|step| !OTHERS.contains(&step.name))
+        .collect();
+    let largest = parts.iter().max_by_key(|step| step.shift.get())?;
+    (parts.len() > 1).then_some(largest.name)
 }
 
 /// `hybrid: analytical 170.2 µs x correction 0.981`
@@ -129,7 +153,10 @@ fn parameters(point: &Point) -> String {
         .into_iter()
         .zip(values.iter().copied())
         .filter(|pair| !neutral.contains(pair))
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|(name, value)| match name {
+            "bytes" if value >= 1024 => format!("{name}={value} ({})", Bytes::new(value)),
+            _ => format!("{name}={value}"),
+        })
         .collect();
     pairs.join(" ")
 }

@@ -11,7 +11,7 @@ pub use document::SCHEMA_VERSION;
 
 use std::io::{self, Write};
 
-use kernelgauge_data::{Machine, Point};
+use kernelgauge_data::{Dtype, Machine, Point};
 use kernelgauge_model::{Explanation, Prediction};
 use serde_json::Value;
 
@@ -27,6 +27,8 @@ pub struct Answer<'a> {
     pub prediction: Prediction,
     /// Whom it speaks for.
     pub machine: &'a Machine,
+    /// The dtype asked for, and the one that answered in its place.
+    pub answered_by: Option<(Dtype, Dtype)>,
     /// Why it says so, if that was asked.
     pub explanation: Option<Explanation>,
 }

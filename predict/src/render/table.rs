@@ -3,11 +3,20 @@
 use std::io::{self, Write};
 
 use kernelgauge_data::units::four_digits;
-use kernelgauge_data::{Machine, Nanos};
-use kernelgauge_model::{Basis, DomainStatus, Prediction};
+use kernelgauge_data::{Family, Machine, Nanos};
+use kernelgauge_model::{Basis, DomainStatus};
 
 use super::{Answer, explain};
 use crate::rate::Rate;
+
+/// Libraries that execute one family of ops only.
+const LIBRARIES: [(&str, Family); 5] = [
+    ("nccl", Family::Collective),
+    ("rccl", Family::Collective),
+    ("gemm", Family::Gemm),
+    ("cublas", Family::Gemm),
+    ("cublaslt", Family::Gemm),
+];
 
 pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     let prediction = &answer.prediction;
@@ -17,9 +26,12 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "   {}", rate_text(&rate))?;
     }
     writeln!(out)?;
+    if let (Some(_), Some((asked, used))) = (&answer.explanation, answer.answered_by) {
+        writeln!(out, "dtype     {used} answers for {asked}, which was not measured")?;
+    }
     match &answer.explanation {
         Some(explanation) => explain::write(explanation, out),
-        None => writeln!(out, "{}", rests_on(prediction, answer.machine)),
+        None => writeln!(out, "{}", rests_on(answer)),
     }
 }
 
@@ -43,17 +55,30 @@ fn rate_text(rate: &Rate) -> String {
     };
     match *rate {
         Rate::Arithmetic { tflop_s, of_peak } => {
-            format!("{} TFLOP/s{}", three_digits(tflop_s), share(of_peak))
+            format!("{}{}", scaled(tflop_s, ["TFLOP/s", "GFLOP/s", "MFLOP/s"]), share(of_peak))
         }
         Rate::Traffic { gb_s, of_peak } => {
-            format!("{} GB/s{}", three_digits(gb_s), share(of_peak))
+            format!("{}{}", scaled(gb_s, ["GB/s", "MB/s", "kB/s"]), share(of_peak))
         }
         Rate::Collective { algorithm_gb_s, bus_gb_s } => format!(
-            "algorithm bandwidth {} GB/s, bus bandwidth {} GB/s",
-            three_digits(algorithm_gb_s),
-            three_digits(bus_gb_s)
+            "algorithm bandwidth {}, bus bandwidth {}",
+            scaled(algorithm_gb_s, ["GB/s", "MB/s", "kB/s"]),
+            scaled(bus_gb_s, ["GB/s", "MB/s", "kB/s"])
         ),
     }
+}
+
+/// `value` in the first of `units`, each a thousand of the next, that needs no two zeros in
+/// front.
+fn scaled(mut value: f64, units: [&str; 3]) -> String {
+    let mut unit = units[0];
+    for smaller in &units[1..] {
+        if value >= 0.1 || value <= 0.0 {
+            break;
+        }
+        (value, unit) = (value * 1e3, smaller);
+    }
+    format!("{} {unit}", three_digits(value))
 }
 
 /// `value` with three significant digits; whole where it has more before the point.
@@ -66,7 +91,8 @@ fn three_digits(value: f64) -> String {
     four_digits((value * scale).round() / scale)
 }
 
-fn rests_on(prediction: &Prediction, machine: &Machine) -> String {
+fn rests_on(answer: &Answer<'_>) -> String {
+    let Answer { prediction, machine, .. } = answer;
     let what = match prediction.basis {
         Basis::Measured => "measured point of",
         Basis::Interpolated => "interpolated between measured points of",
@@ -81,13 +107,29 @@ fn rests_on(prediction: &Prediction, machine: &Machine) -> String {
         DomainStatus::Near => ", near but outside the measured domain",
         DomainStatus::Outside => ", outside the measured domain",
     };
-    let software: Vec<String> =
-        machine.software.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let software: Vec<String> = software_of(answer.point.family(), machine)
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
     let software = match software.as_slice() {
         [] => String::new(),
         some => format!(" ({})", some.join(", ")),
     };
-    format!("{what} {}{software}{domain}", machine.name)
+    let dtype = match answer.answered_by {
+        Some((asked, used)) => format!(", {used} answering for {asked}"),
+        None => String::new(),
+    };
+    format!("{what} {}{software}{dtype}{domain}", machine.name)
+}
+
+/// The software that executes ops of `family`: a library of that family alone if the machine
+/// states one, else what is no other family's.
+fn software_of(family: Family, machine: &Machine) -> impl Iterator<Item = (&String, &String)> {
+    let own = |name: &str| LIBRARIES.iter().find(|(known, _)| *known == name).map(|(_, of)| *of);
+    let has_own = machine.software.keys().any(|name| own(name) == Some(family));
+    machine.software.iter().filter(move |(name, _)| match own(name) {
+        Some(of) => of == family,
+        None => !has_own,
+    })
 }
 
 #[cfg(test)]
@@ -101,6 +143,36 @@ mod tests {
         assert_eq!(shown(998, 1_013), "0.998 .. 1.013 µs");
         assert_eq!(shown(7, 9), "7 .. 9 ns");
         assert_eq!(shown(1_500_000_000, 2_250_000_000), "1.5 .. 2.25 s");
+    }
+
+    #[test]
+    fn a_small_rate_has_a_smaller_unit() {
+        let units = ["TFLOP/s", "GFLOP/s", "MFLOP/s"];
+        for (value, shown) in [
+            (817.7, "818 TFLOP/s"),
+            (0.1, "0.1 TFLOP/s"),
+            (0.0666, "66.6 GFLOP/s"),
+            (8.06e-7, "0.806 MFLOP/s"),
+            (0.0, "0 TFLOP/s"),
+        ] {
+            assert_eq!(scaled(value, units), shown);
+        }
+    }
+
+    #[test]
+    fn only_the_software_of_the_family_is_stated() {
+        let software = [("nccl", "2.29.2"), ("vllm", "0.24.0")];
+        let machine = Machine {
+            name: "box".to_owned(),
+            device: "GPU".to_owned(),
+            count: 8,
+            links: kernelgauge_data::Links::Nvswitch,
+            software: software.map(|(name, version)| (name.to_owned(), version.to_owned())).into(),
+            hardware: Default::default(),
+        };
+        let of = |family| software_of(family, &machine).map(|(name, _)| name.as_str()).collect();
+        let names: [Vec<&str>; 2] = [of(Family::Gemm), of(Family::Collective)];
+        assert_eq!(names, [["vllm"], ["nccl"]]);
     }
 
     #[test]

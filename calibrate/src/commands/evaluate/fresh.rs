@@ -151,6 +151,26 @@ fn summary(Taken { measurement, .. }: &Taken) -> (Nanos, f64) {
     (measurement.time, noise)
 }
 
+/// Refuses a device that is not the one the data set was measured on: every error would be the
+/// difference between the two.
+///
+/// # Errors
+/// Names both.
+pub fn same_device(data: &DataSet, device: &dyn Device) -> Result<(), UsageError> {
+    let (measured, here) = (&data.manifest.machine, device.machine());
+    if measured.device == here.device {
+        return Ok(());
+    }
+    Err(UsageError::mistake(
+        format!(
+            "{} was measured on {}, and this is {}",
+            measured.name, measured.device, here.device
+        ),
+        "leave `--fresh` out to evaluate on points held out of the fit, or measure this device \
+         first: `calibrate --device cpu`",
+    ))
+}
+
 /// Fresh measurements under other conditions say less about the model.
 fn warn_of_differences(data: &DataSet, device: &dyn Device, around: &mut Surroundings<'_>) {
     let differences: Vec<String> = data

@@ -10,7 +10,7 @@ use kernelgauge_model::{EvaluateOptions, FitOptions, Model, evaluate};
 use super::{Surroundings, families};
 use crate::args::{EvaluateArguments, Format};
 use crate::device_list::DeviceList;
-use crate::error::{CommandError, print};
+use crate::error::{CommandError, UsageError, print};
 use crate::finish::{self, MODEL};
 use crate::open;
 
@@ -43,6 +43,7 @@ fn against_fresh(
     let list: DeviceList = arguments.device.parse()?;
     let threads = arguments.threads.or_else(|| fresh::threads_of(data));
     let open::Opened { mut device, clock, .. } = open::open(&list, threads, around.began)?;
+    fresh::same_device(data, device.as_ref())?;
     let model = model_of(data, arguments)?;
     let request = fresh::Request { count, families: chosen, seed: arguments.seed, clock: &clock };
     let (comparison, interrupted) =
@@ -52,12 +53,24 @@ fn against_fresh(
         Format::Markdown => comparison.columns().markdown(),
         Format::Json => finish::json(&comparison)?,
     };
+    if comparison.points.is_empty() && !interrupted {
+        return Err(nothing_fresh(chosen).into());
+    }
     print(around.stdout, &text)?;
     if interrupted {
         around.say(&format!("stopped after {} points", comparison.points.len()));
         return Ok(ExitStatus::Partial);
     }
     Ok(ExitStatus::Success)
+}
+
+/// No point could be drawn, or none had a time.
+fn nothing_fresh(chosen: &[Family]) -> UsageError {
+    let names: Vec<&str> = chosen.iter().map(|family| family.name()).collect();
+    UsageError::mistake(
+        "no fresh point was measured, so there is nothing to compare",
+        format!("of {}; name families that this device measures with `--ops`", names.join(", ")),
+    )
 }
 
 /// The model beside the data if it was fitted on exactly these data, else a new fit.
