@@ -124,3 +124,26 @@ fn doctor_finds_the_libraries_and_their_versions() {
     has(&said.stdout, "driver/libcuda.so.1, supports CUDA 13.0\n");
     has(&said.stdout, "driver/libnvidia-ml.so.1, driver 580.00.00\n");
 }
+
+#[test]
+fn the_script_for_machines_with_a_gpu_runs_every_step() {
+    let folder = folder("script");
+    let binaries = Path::new(env!("CARGO_BIN_EXE_calibrate")).parent().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu/run.sh");
+    let output = std::process::Command::new("sh")
+        .arg(&script)
+        .args([&folder.join("out"), binaries])
+        .current_dir(&folder)
+        .env("TMPDIR", &folder)
+        .env("LD_LIBRARY_PATH", folder.join("driver"))
+        .env("KERNELGAUGE_GPU_BUDGET", "4")
+        .env("KERNELGAUGE_GPU_FRESH", "2")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let steps = fs::read_to_string(folder.join("out/steps.txt")).unwrap();
+    for step in ["doctor: exit 0", "plan: exit 0", "calibrate: exit ", "fresh: exit 0", "size: "] {
+        has(&steps, step);
+    }
+    has(&fs::read_to_string(folder.join("out/fresh.txt")).unwrap(), "median error");
+}

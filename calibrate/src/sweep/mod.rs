@@ -36,7 +36,7 @@ use watcher::Watcher;
 /// Time for one reading of the sentinel.
 const SENTINEL_LIMIT: Nanos = Nanos::new(100_000_000);
 /// Device failures in a row after which the device counts as lost.
-const LOST_AFTER: u32 = 5;
+const LOST_AFTER: u32 = 3;
 
 /// What a sweep works with.
 pub struct Setting<'a> {
