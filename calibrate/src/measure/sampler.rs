@@ -4,6 +4,8 @@
 //! is made longer. A timing may also be *short* only because the timer cannot resolve it;
 //! executions grow until reading the timer costs under 1 % and a tick is under 1 % too.
 
+use std::time::Instant;
+
 use kernelgauge_cuda::{Timer, Timing, Workload};
 use kernelgauge_data::{Failure, Nanos};
 
@@ -32,7 +34,9 @@ pub struct Sampler<'w> {
     workload: &'w mut dyn Workload,
     shortest: Nanos,
     executions: u32,
-    /// Time of all timings so far, valid or not.
+    /// Time of all timings so far, valid or not: what was timed, or by the clock on the wall
+    /// where that is more. On a busy machine getting hold of the threads takes longer than the
+    /// work.
     pub spent: Nanos,
     /// Valid timings during which the device lowered its clock.
     pub throttled: u32,
@@ -94,9 +98,11 @@ impl<'w> Sampler<'w> {
     /// One valid timing, however many executions that takes.
     fn timing(&mut self) -> Result<Timing, Failure> {
         loop {
+            let began = Instant::now();
             match self.workload.time(self.executions) {
                 Ok(timing) if timing.elapsed > Nanos::default() => {
-                    self.spent = self.spent + timing.elapsed;
+                    let wall = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    self.spent = self.spent + timing.elapsed.max(Nanos::new(wall));
                     return Ok(timing);
                 }
                 Ok(_) | Err(Failure::BelowTimerResolution) => self.reject()?,

@@ -162,6 +162,34 @@ fn samples_of_a_shared_processor_are_set_aside_while_others_can_be_had() {
 }
 
 #[test]
+fn waiting_for_threads_counts_against_the_time_of_a_point() {
+    /// Takes a microsecond, after waiting for a millisecond.
+    struct Waiting(u32);
+
+    impl Workload for Waiting {
+        fn kernel(&self) -> &str {
+            "waiting"
+        }
+
+        fn verify(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
+            self.0 += 1;
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let elapsed = Nanos::new((50 + u64::from(self.0 % 7) * 20) * 1_000);
+            Ok(Timing { elapsed, executions, throttled: false, contended: true })
+        }
+    }
+
+    let mut workload = Waiting(0);
+    let options = MeasureOptions { time_limit: Nanos::new(50_000_000), samples: None };
+    let taken = measure(&mut workload, TIMER, options, &mut Patience(None)).unwrap();
+    assert!(taken.contended && workload.0 < 60, "{}", workload.0);
+}
+
+#[test]
 fn failures_carry_what_the_device_said() {
     let failed = run_with_fault(Fault::WrongResult).unwrap_err();
     assert!(matches!(failed, NotTaken::Failed(Failure::WrongResult(_))));
