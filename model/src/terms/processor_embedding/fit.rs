@@ -7,7 +7,7 @@ use super::counts::{Counts, Processor, TYPICAL_NS, counts};
 use crate::math::round9;
 use crate::non_negative::solve;
 use crate::rows::Row;
-use crate::terms::processor::{LAST_LEVEL_SHARES, SECOND_LEVELS, last_level, threads};
+use crate::terms::processor::{LAST_LEVEL_SHARES, SECOND_LEVELS, Search, last_level, threads};
 use crate::terms::thinned;
 
 /// Least cost of a call: no pass takes no time.
@@ -40,31 +40,21 @@ pub(in crate::terms) fn fit(
         last_level: last_level * LAST_LEVEL_SHARES[0],
         reach: REACHES[1],
     };
-    let mut best = (with(&timed, &first).0, first);
-    let mut consider = |change: &dyn Fn(&mut Processor)| {
-        let mut other = best.1;
-        change(&mut other);
-        if other != best.1 {
-            let loss = with(&timed, &other).0;
-            if loss < best.0 {
-                best = (loss, other);
-            }
-        }
-    };
-    // One trait after the other: caches and loops hardly stand in for each other.
+    let mut search = Search::new(first, |processor| with(&timed, processor));
     for share in LAST_LEVEL_SHARES {
-        consider(&|processor| processor.last_level = last_level * share);
+        search.consider(|processor| processor.last_level = last_level * share);
     }
     for (block, vector) in LOOPS {
-        consider(&|processor| (processor.block, processor.vector) = (block, vector));
+        search.consider(|processor| (processor.block, processor.vector) = (block, vector));
     }
     for second_level in SECOND_LEVELS {
-        consider(&|processor| processor.second_level = second_level);
+        search.consider(|processor| processor.second_level = second_level);
     }
     for reach in REACHES {
-        consider(&|processor| processor.reach = reach);
+        search.consider(|processor| processor.reach = reach);
     }
-    ProcessorEmbeddingTerm::new(&best.1, costs(&timed, &best.1))
+    let (processor, costs) = search.found();
+    ProcessorEmbeddingTerm::new(&processor, kept(costs))
 }
 
 /// As [`fit`], for the processor that `term` found.
@@ -74,7 +64,7 @@ pub(in crate::terms) fn again(
     kin: &[Row<'_>],
 ) -> ProcessorEmbeddingTerm {
     let processor = term.processor();
-    ProcessorEmbeddingTerm::new(&processor, costs(&timed(rows, kin), &processor))
+    ProcessorEmbeddingTerm::new(&processor, kept(with(&timed(rows, kin), &processor).1))
 }
 
 fn timed<'rows>(rows: &'rows [Row<'_>], kin: &'rows [Row<'_>]) -> Vec<Timed<'rows>> {
@@ -85,8 +75,9 @@ fn timed<'rows>(rows: &'rows [Row<'_>], kin: &'rows [Row<'_>]) -> Vec<Timed<'row
     thinned(rows, 1000).iter().chain(&thinned(kin, 1000)).filter_map(of).collect()
 }
 
-fn costs(timed: &[Timed<'_>], processor: &Processor) -> Counts {
-    let mut costs = with(timed, processor).1.map(round9);
+/// Costs as they are stored.
+fn kept(costs: Counts) -> Counts {
+    let mut costs = costs.map(round9);
     costs[0] = costs[0].max(LEAST_CALL_NS);
     costs
 }
