@@ -1,13 +1,10 @@
 //! Where NCCL lies when the loader does not know it: folders of Python wheels and toolkits.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of a Python installation, below its prefix, in which a version's folder lies.
-const PYTHON: [&str; 2] = ["lib", "lib64"];
-/// Folders of installed packages, below a version's folder.
-const PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
+use crate::nvidia::places::package_folders;
+
 /// The library's folder in the wheels of NVIDIA: of NCCL alone, and of all of CUDA 13.
 const WHEELS: [&str; 2] = ["nvidia/nccl/lib", "nvidia/cu13/lib"];
 
@@ -34,27 +31,17 @@ pub(super) fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBu
 
 /// Folders of NVIDIA's wheels in the Python installations below `prefix`, those that exist.
 fn wheels(prefix: &Path) -> Vec<PathBuf> {
-    let mut pythons: Vec<PathBuf> = PYTHON
-        .iter()
-        .filter_map(|folder| fs::read_dir(prefix.join(folder)).ok())
-        .flat_map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()))
-        .filter(|path| is_python(path))
-        .collect();
-    pythons.sort();
-    let packages = pythons.iter().flat_map(|python| PACKAGES.map(|folder| python.join(folder)));
-    packages
+    package_folders(prefix)
+        .into_iter()
         .flat_map(|folder| WHEELS.map(|wheel| folder.join(wheel)))
         .filter(|folder| folder.is_dir())
         .collect()
 }
 
-/// Whether it is a version's folder, such as `python3.11`.
-fn is_python(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

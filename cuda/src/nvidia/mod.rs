@@ -23,7 +23,7 @@ mod memory;
 mod operation;
 mod pattern;
 mod peaks;
-mod places;
+pub(crate) mod places;
 mod stream;
 pub mod symbols;
 mod throttle;

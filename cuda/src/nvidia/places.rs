@@ -95,15 +95,22 @@ fn python_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// `PREFIX/lib/python3*/{site,dist}-packages/nvidia/*/lib`, in name order.
-fn wheels(prefix: &Path) -> Vec<PathBuf> {
+/// `PREFIX/{lib,lib64}/python3*/{site,dist}-packages`, in name order, there or not.
+pub(crate) fn package_folders(prefix: &Path) -> Vec<PathBuf> {
     let is_python = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python3"))
     };
-    let pythons = entries(&prefix.join("lib")).into_iter().filter(is_python);
-    let packages =
-        pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|kind| python.join(kind)));
-    packages
+    let pythons = ["lib", "lib64"].map(|folder| entries(&prefix.join(folder)));
+    let pythons = pythons.into_iter().flatten().filter(is_python);
+    pythons
+        .flat_map(|python| ["site-packages", "dist-packages"].map(|kind| python.join(kind)))
+        .collect()
+}
+
+/// `nvidia/*/lib` in every folder of packages, in name order.
+fn wheels(prefix: &Path) -> Vec<PathBuf> {
+    package_folders(prefix)
+        .into_iter()
         .flat_map(|folder| entries(&folder.join("nvidia")))
         .map(|package| package.join("lib"))
         .filter(|folder| folder.is_dir())
