@@ -1,7 +1,7 @@
 //! The GPUs of a run as one [`Device`]: the first executes, the second is the peer of copies.
 //!
-//! Left to others: what is enqueued (`copy`, `fill`), how it is timed (`operation`), and what is
-//! known of a GPU (`facts`).
+//! Left to others: which points are executed and how (`execute`), and what is known of a GPU
+//! (`facts`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,18 +9,16 @@ use std::sync::Arc;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUresult;
 use kernelgauge_data::{
-    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Environment, Failure, Hardware, Links,
-    Machine, MemoryOp, Nanos, Origin, Point, SkipReason,
+    Bytes, CacheState, Environment, Failure, Hardware, Links, Machine, Nanos, Origin, Point,
+    SkipReason,
 };
 
 use super::context::Context;
-use super::copy::{DeviceCopy, HostCopy};
 use super::facts::Facts;
 use super::failure::words;
-use super::fill::Fill;
 use super::library::Library;
 use super::memory::DeviceBuffer;
-use super::operation::{Bench, Timed, pairs};
+use super::operation::pairs;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
 use super::{peaks, symbols, version};
@@ -40,16 +38,16 @@ const SYNTHETIC: &str = "Synthetic";
 /// One or several GPUs of one kind.
 #[derive(Debug)]
 pub struct CudaDevice {
-    gpus: Vec<Facts>,
+    pub(super) gpus: Vec<Facts>,
     driver: Driver,
     timer: Timer,
-    throttle: Throttle,
+    pub(super) throttle: Throttle,
     // Dropped in this order: what lies in a context before the context.
-    flush: Option<DeviceBuffer>,
-    pairs: Vec<(Event, Event)>,
-    stream: Stream,
-    peer: Option<Arc<Context>>,
-    context: Arc<Context>,
+    pub(super) flush: Option<DeviceBuffer>,
+    pub(super) pairs: Vec<(Event, Event)>,
+    pub(super) stream: Stream,
+    pub(super) peer: Option<Arc<Context>>,
+    pub(super) context: Arc<Context>,
 }
 
 /// Versions, as stated at run time.
@@ -115,90 +113,9 @@ impl CudaDevice {
         self.gpus.first()
     }
 
-    fn flush_bytes(&self) -> u64 {
+    pub(super) fn flush_bytes(&self) -> u64 {
         self.first().map_or(0, |gpu| FLUSHED * gpu.l2_bytes)
     }
-
-    /// What a cold operation overwrites first, allocated once.
-    fn ready_to_flush(&mut self, cache: CacheState) -> Result<(), Failure> {
-        if cache == CacheState::Cold && self.flush.is_none() {
-            self.flush = Some(DeviceBuffer::new(&self.context, self.flush_bytes().max(1))?);
-        }
-        Ok(())
-    }
-
-    /// The context of the second GPU, retained once.
-    fn peer(&mut self) -> Result<Arc<Context>, Failure> {
-        if let Some(peer) = &self.peer {
-            return Ok(Arc::clone(peer));
-        }
-        let Some(second) = self.gpus.get(1) else { return Err(Failure::Device(no_peer())) };
-        let peer = Context::retain(second.device)?;
-        self.peer = Some(Arc::clone(&peer));
-        Ok(peer)
-    }
-
-    fn copy(&mut self, point: &CopyPoint, seed: u64) -> Result<Copy, Failure> {
-        let bytes = point.bytes;
-        Ok(match point.direction {
-            CopyDirection::PeerToPeer => {
-                let peer = self.peer()?;
-                Copy::Device(DeviceCopy::between(&self.context, &peer, bytes, seed)?)
-            }
-            CopyDirection::DeviceToDevice => {
-                Copy::Device(DeviceCopy::within(&self.context, bytes, seed)?)
-            }
-            _ => Copy::Host(HostCopy::new(&self.context, point, seed)?),
-        })
-    }
-
-    fn bench(&mut self, cache: CacheState) -> Bench<'_> {
-        let CudaDevice { stream, pairs, flush, throttle, .. } = self;
-        let flush = flush.as_ref().filter(|_| cache == CacheState::Cold);
-        Bench { stream, pairs, flush, throttle }
-    }
-
-    /// Why the GPU cannot execute `point`.
-    fn unsupported(&self, point: &Point, cache: CacheState) -> Option<String> {
-        if let Err(error) = point.check() {
-            return Some(error.to_string());
-        }
-        if cache == CacheState::Unstated {
-            return Some("a measurement states whether its operands are hot or cold".to_owned());
-        }
-        match point {
-            Point::Copy(copy) => self.unsupported_copy(copy, cache),
-            Point::Memory(memory) if memory.op != MemoryOp::Fill => {
-                Some(format!("{} on a GPU", memory.op))
-            }
-            Point::Memory(memory) if memory.dtype != Dtype::F32 => {
-                Some(format!("fills of {} on a GPU", memory.dtype))
-            }
-            Point::Memory(_) => None,
-            _ => Some(format!("{} on a GPU", point.family())),
-        }
-    }
-
-    fn unsupported_copy(&self, copy: &CopyPoint, cache: CacheState) -> Option<String> {
-        let to_host =
-            matches!(copy.direction, CopyDirection::HostToDevice | CopyDirection::DeviceToHost);
-        match copy.direction {
-            CopyDirection::HostToHost => return Some("h2h copies on a GPU".to_owned()),
-            CopyDirection::PeerToPeer if self.gpus.len() < 2 => return Some(no_peer()),
-            _ => {}
-        }
-        if copy.pinned && !to_host {
-            return Some("page-locked memory in a copy that the host has no part in".to_owned());
-        }
-        (cache == CacheState::Cold && copy.direction != CopyDirection::DeviceToDevice)
-            .then(|| format!("{} copies with a flushed cache", copy.direction))
-    }
-}
-
-/// A copy of either kind.
-enum Copy {
-    Host(HostCopy),
-    Device(DeviceCopy),
 }
 
 impl Device for CudaDevice {
@@ -264,16 +181,8 @@ impl Device for CudaDevice {
         self.timer
     }
 
-    /// Memory on the executing GPU; a peer has as much, and the host's part is the smaller.
-    fn memory_needed(&self, point: &Point, _cache: CacheState) -> Bytes {
-        Bytes::new(match point {
-            Point::Copy(copy) if copy.direction == CopyDirection::DeviceToDevice => {
-                copy.bytes.saturating_mul(2)
-            }
-            Point::Copy(copy) => copy.bytes,
-            Point::Memory(memory) => memory.bytes_written(),
-            _ => point.work().bytes() as u64,
-        })
+    fn memory_needed(&self, point: &Point, cache: CacheState) -> Bytes {
+        self.needed(point, cache)
     }
 
     fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
@@ -286,22 +195,7 @@ impl Device for CudaDevice {
         cache: CacheState,
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        if let Some(what) = self.unsupported(point, cache) {
-            return Err(Failure::Device(what));
-        }
-        self.context.make_current()?;
-        self.ready_to_flush(cache)?;
-        match point {
-            Point::Copy(copy) => match self.copy(copy, seed)? {
-                Copy::Host(copy) => Ok(Timed::boxed(copy, cache, self.bench(cache))),
-                Copy::Device(copy) => Ok(Timed::boxed(copy, cache, self.bench(cache))),
-            },
-            Point::Memory(memory) => {
-                let fill = Fill::new(&self.context, memory.elements(), seed)?;
-                Ok(Timed::boxed(fill, cache, self.bench(cache)))
-            }
-            _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
-        }
+        self.prepared(point, cache, seed)
     }
 }
 
@@ -343,10 +237,6 @@ fn not_usable(failure: Failure) -> DeviceError {
         what: format!("the GPU cannot be used: {failure}"),
         hint: symbols::elsewhere("see what `nvidia-smi` says, "),
     }
-}
-
-fn no_peer() -> String {
-    "one GPU has no peer: name two, such as `--device 0,1`".to_owned()
 }
 
 /// The median of empty pairs of events, and the resolution where that is nothing.

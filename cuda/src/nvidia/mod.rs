@@ -13,6 +13,7 @@
 mod context;
 mod copy;
 mod device;
+mod execute;
 mod facts;
 mod failure;
 mod fill;

@@ -62,7 +62,7 @@ extern "C" fn cuDeviceGetUuid_v2(uuid: Option<&mut [u8; 16]>, device: c_int) -> 
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceTotalMem_v2(bytes: Option<&mut usize>, device: c_int) -> Status {
-    give(bytes, memory::TOTAL).max(device_status(device))
+    give(bytes, memory::total()).max(device_status(device))
 }
 
 /// Attributes by their numbers in cuda.h; the figures are those of no real GPU.

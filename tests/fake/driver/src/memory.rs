@@ -6,15 +6,15 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{c_uchar, c_uint, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::clock::{Route, duration, pass};
 use crate::device::has_context;
 use crate::fault::{allocation_fails, health};
 use crate::{DONE, INVALID_VALUE, OUT_OF_MEMORY, Status, give};
 
-/// Memory of a GPU.
-pub const TOTAL: usize = 256 << 20;
+/// Memory of a GPU where `KERNELGAUGE_FAKE_MEMORY` does not state its MiB.
+const TOTAL_MIB: usize = 256;
 /// Alignment of allocations, as the driver gives it.
 const ALIGNMENT: usize = 256;
 
@@ -44,6 +44,31 @@ static BOOKS: Mutex<Books> = Mutex::new(Books {
     pinned: BTreeMap::new(),
     written: BTreeMap::new(),
 });
+
+/// Memory of a GPU, in bytes.
+pub fn total() -> usize {
+    static TOTAL: OnceLock<usize> = OnceLock::new();
+    *TOTAL.get_or_init(|| {
+        let stated = std::env::var("KERNELGAUGE_FAKE_MEMORY").ok();
+        stated.and_then(|mib| mib.parse().ok()).unwrap_or(TOTAL_MIB) << 20
+    })
+}
+
+/// What other libraries that stand in for NVIDIA's ask before they do `microseconds` of work on
+/// a GPU: 1 to do it now, 0 where it became part of a graph, and the driver's error code plus
+/// 1000 where the GPU is out of order. They find this function through the loader, so that all
+/// of them share one clock.
+#[unsafe(no_mangle)]
+extern "C" fn kernelgauge_fake_work(microseconds: f64) -> u32 {
+    match health() {
+        DONE if pass(microseconds) => {
+            books().written.clear();
+            1
+        }
+        DONE => 0,
+        status => 1000 + status,
+    }
+}
 
 fn books() -> MutexGuard<'static, Books> {
     BOOKS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -103,7 +128,7 @@ extern "C" fn cuMemAlloc_v2(pointer: Option<&mut u64>, bytes: usize) -> Status {
         return status.max(INVALID_VALUE);
     }
     let mut books = books();
-    if allocation_fails() || books.used() + bytes > TOTAL {
+    if allocation_fails() || books.used() + bytes > total() {
         return OUT_OF_MEMORY;
     }
     let Some(address) = allocate(bytes) else { return OUT_OF_MEMORY };
@@ -138,7 +163,7 @@ extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemGetInfo_v2(left: Option<&mut usize>, total: Option<&mut usize>) -> Status {
-    give(left, TOTAL - books().used()).max(give(total, TOTAL)).max(health())
+    give(left, self::total() - books().used()).max(give(total, self::total())).max(health())
 }
 
 /// Copies, unless that is part of a graph or has just been done.

@@ -1,0 +1,141 @@
+//! Which points the GPUs of a run execute, what memory each takes, and its operands in place.
+//!
+//! Left to others: opening GPUs and what is known of them (`device`), what is enqueued (`copy`,
+//! `fill`), and how it is timed (`operation`).
+
+use std::sync::Arc;
+
+use kernelgauge_data::{
+    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, MemoryOp, MemoryPoint, Point,
+};
+
+use super::context::Context;
+use super::copy::{DeviceCopy, HostCopy};
+use super::device::CudaDevice;
+use super::fill::Fill;
+use super::memory::DeviceBuffer;
+use super::operation::{Bench, Timed};
+use crate::device::Workload;
+
+impl CudaDevice {
+    /// Why the GPU cannot execute `point`.
+    pub(super) fn unsupported(&self, point: &Point, cache: CacheState) -> Option<String> {
+        if let Err(error) = point.check() {
+            return Some(error.to_string());
+        }
+        if cache == CacheState::Unstated {
+            return Some("a measurement states whether its operands are hot or cold".to_owned());
+        }
+        match point {
+            Point::Copy(copy) => self.unsupported_copy(copy, cache),
+            Point::Memory(memory) => unsupported_memory(memory),
+            _ => Some(format!("{} on a GPU", point.family())),
+        }
+    }
+
+    fn unsupported_copy(&self, copy: &CopyPoint, cache: CacheState) -> Option<String> {
+        let to_host =
+            matches!(copy.direction, CopyDirection::HostToDevice | CopyDirection::DeviceToHost);
+        match copy.direction {
+            CopyDirection::HostToHost => return Some("h2h copies on a GPU".to_owned()),
+            CopyDirection::PeerToPeer if self.gpus.len() < 2 => return Some(no_peer()),
+            _ => {}
+        }
+        if copy.pinned && !to_host {
+            return Some("page-locked memory in a copy that the host has no part in".to_owned());
+        }
+        (cache == CacheState::Cold && copy.direction != CopyDirection::DeviceToDevice)
+            .then(|| format!("{} copies with a flushed cache", copy.direction))
+    }
+
+    /// Memory on the executing GPU; a peer has as much, and the host's part is the smaller.
+    pub(super) fn needed(&self, point: &Point, _cache: CacheState) -> Bytes {
+        Bytes::new(match point {
+            Point::Copy(copy) if copy.direction == CopyDirection::DeviceToDevice => {
+                copy.bytes.saturating_mul(2)
+            }
+            Point::Copy(copy) => copy.bytes,
+            Point::Memory(memory) => memory.bytes_written(),
+            _ => point.work().bytes() as u64,
+        })
+    }
+
+    /// `point` with its operands in place.
+    pub(super) fn prepared(
+        &mut self,
+        point: &Point,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        if let Some(what) = self.unsupported(point, cache) {
+            return Err(Failure::Device(what));
+        }
+        self.context.make_current()?;
+        self.ready_to_flush(cache)?;
+        match point {
+            Point::Copy(copy) => self.prepared_copy(copy, cache, seed),
+            Point::Memory(memory) => {
+                let fill = Fill::new(&self.context, memory.elements(), seed)?;
+                Ok(Timed::boxed(fill, cache, self.bench(cache)))
+            }
+            _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
+        }
+    }
+
+    fn prepared_copy(
+        &mut self,
+        point: &CopyPoint,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        let bytes = point.bytes;
+        let copy = match point.direction {
+            CopyDirection::PeerToPeer => {
+                let peer = self.peer()?;
+                DeviceCopy::between(&self.context, &peer, bytes, seed)?
+            }
+            CopyDirection::DeviceToDevice => DeviceCopy::within(&self.context, bytes, seed)?,
+            _ => {
+                let copy = HostCopy::new(&self.context, point, seed)?;
+                return Ok(Timed::boxed(copy, cache, self.bench(cache)));
+            }
+        };
+        Ok(Timed::boxed(copy, cache, self.bench(cache)))
+    }
+
+    /// What a cold operation overwrites first, allocated once.
+    fn ready_to_flush(&mut self, cache: CacheState) -> Result<(), Failure> {
+        if cache == CacheState::Cold && self.flush.is_none() {
+            self.flush = Some(DeviceBuffer::new(&self.context, self.flush_bytes().max(1))?);
+        }
+        Ok(())
+    }
+
+    /// The context of the second GPU, retained once.
+    fn peer(&mut self) -> Result<Arc<Context>, Failure> {
+        if let Some(peer) = &self.peer {
+            return Ok(Arc::clone(peer));
+        }
+        let Some(second) = self.gpus.get(1) else { return Err(Failure::Device(no_peer())) };
+        let peer = Context::retain(second.device)?;
+        self.peer = Some(Arc::clone(&peer));
+        Ok(peer)
+    }
+
+    fn bench(&mut self, cache: CacheState) -> Bench<'_> {
+        let CudaDevice { stream, pairs, flush, throttle, .. } = self;
+        let flush = flush.as_ref().filter(|_| cache == CacheState::Cold);
+        Bench { stream, pairs, flush, throttle }
+    }
+}
+
+fn unsupported_memory(memory: &MemoryPoint) -> Option<String> {
+    if memory.op != MemoryOp::Fill {
+        return Some(format!("{} on a GPU", memory.op));
+    }
+    (memory.dtype != Dtype::F32).then(|| format!("fills of {} on a GPU", memory.dtype))
+}
+
+fn no_peer() -> String {
+    "one GPU has no peer: name two, such as `--device 0,1`".to_owned()
+}
