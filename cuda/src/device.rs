@@ -6,6 +6,8 @@ use kernelgauge_data::{
 };
 use thiserror::Error;
 
+use crate::world::World;
+
 /// Something that executes points and times them.
 pub trait Device: Send {
     /// What the measurements will speak for.
@@ -46,6 +48,30 @@ pub trait Device: Send {
         cache: CacheState,
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure>;
+
+    /// A fresh id, by which the ranks of one communicator find each other across processes. This
+    /// process must live until all of them have joined.
+    ///
+    /// # Errors
+    /// What the library says; unsupported where a device has no collectives.
+    fn unique_id(&mut self) -> Result<Vec<u8>, Failure> {
+        Err(no_collectives())
+    }
+
+    /// Joins the communicator of `world` with this process's GPUs as its ranks; from then on
+    /// collectives of so many ranks are executed by all processes together.
+    ///
+    /// # Errors
+    /// What the library says, or that ranks are missing at the deadline; unsupported where a
+    /// device has no collectives.
+    fn join(&mut self, world: &World) -> Result<(), Failure> {
+        let _ = world;
+        Err(no_collectives())
+    }
+}
+
+fn no_collectives() -> Failure {
+    Failure::Device("unsupported: this device has no collectives".to_owned())
 }
 
 /// A point with its operands in place.
