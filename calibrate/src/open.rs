@@ -6,6 +6,7 @@ use kernelgauge_cuda::host::HostDevice;
 use kernelgauge_cuda::nvidia::CudaDevice;
 use kernelgauge_cuda::simulated::SimulatedDevice;
 use kernelgauge_cuda::{Device, DeviceError};
+use kernelgauge_data::Machine;
 
 use crate::clock::Clock;
 use crate::device_list::DeviceList;
@@ -51,9 +52,11 @@ pub fn open(
 }
 
 fn gpus(numbers: Option<&[u32]>, began: Instant) -> Result<Opened, DeviceError> {
+    let device = CudaDevice::open(numbers)?;
+    let Machine { count, links, .. } = device.machine();
     Ok(Opened {
-        device: Box::new(CudaDevice::open(numbers)?),
+        device: Box::new(device),
         clock: Clock::Wall(began),
-        catalogue: Catalogue::Gpu,
+        catalogue: Catalogue::Gpu { count, links },
     })
 }

@@ -23,6 +23,12 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Puts the stand-in for NCCL beside the driver in `folder`.
+pub fn with_nccl(folder: &Path) {
+    let nccl = built().with_file_name("libkernelgauge_fake_nccl.so");
+    fs::copy(nccl, folder.join("driver/libnccl.so.2")).unwrap();
+}
+
 /// Takes a function from the driver in `folder`, by giving it a name no one looks for.
 pub fn remove_function(folder: &Path, name: &str) {
     let path = folder.join("driver/libcuda.so.1");
@@ -41,12 +47,17 @@ pub fn remove_function(folder: &Path, name: &str) {
 
 /// Runs `calibrate` with the words of `line`, the driver in `folder`, and a fault.
 pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
+    calibrate_with(folder, &[("KERNELGAUGE_FAKE_FAULT", fault)], line)
+}
+
+/// The same with variables of the environment.
+pub fn calibrate_with(folder: &Path, variables: &[(&str, &str)], line: &str) -> Said {
     let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
         .args(line.split_whitespace())
         .current_dir(folder)
         .env("TMPDIR", folder)
         .env("LD_LIBRARY_PATH", folder.join("driver"))
-        .env("KERNELGAUGE_FAKE_FAULT", fault)
+        .envs(variables.iter().copied())
         .output()
         .unwrap();
     Said {

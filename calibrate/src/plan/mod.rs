@@ -9,6 +9,7 @@
 //! Left to others: what fits the device (`sweep`), and how the plan is shown (`show`).
 
 mod catalogue;
+mod collective;
 mod copy;
 mod embedding;
 mod estimate;
@@ -16,12 +17,13 @@ mod gemm;
 mod gpu;
 mod memory;
 pub mod order;
+mod pairs;
 mod scatter;
 pub mod show;
 
 use std::collections::BTreeMap;
 
-use kernelgauge_data::{CacheState, Family, Nanos, Point, fields};
+use kernelgauge_data::{CacheState, Family, Manner, Nanos, Point, fields};
 use sha2::{Digest as _, Sha256};
 
 pub use catalogue::Catalogue;
@@ -40,6 +42,8 @@ pub struct Candidate {
     pub point: Point,
     /// Hot or cold operands.
     pub cache: CacheState,
+    /// How it is executed.
+    pub manner: Manner,
     /// The pass: 0 is the coarse one that covers the domain.
     pub level: u8,
 }
@@ -65,9 +69,9 @@ pub struct Selection {
 }
 
 impl Plan {
-    /// The families the catalogue has points of.
-    pub const FAMILIES: [Family; 4] =
-        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy];
+    /// The families that any catalogue has points of; only GPUs have the last.
+    pub const FAMILIES: [Family; 5] =
+        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy, Family::Collective];
 
     /// The plan of `seed` for a processor.
     pub fn new(seed: u64) -> Self {
@@ -76,15 +80,15 @@ impl Plan {
 
     /// The plan of `seed` from `catalogue`.
     pub fn of(catalogue: Catalogue, seed: u64) -> Self {
-        let mut lowest: BTreeMap<(Point, CacheState), u8> = BTreeMap::new();
+        let mut lowest: BTreeMap<(Point, CacheState, Manner), u8> = BTreeMap::new();
         for candidate in catalogue.candidates() {
             let level = candidate.level.max(pass_by_length(&candidate.point, catalogue));
-            let key = (candidate.point, candidate.cache);
+            let key = (candidate.point, candidate.cache, candidate.manner);
             lowest.entry(key).and_modify(|known| *known = level.min(*known)).or_insert(level);
         }
         let points = lowest
             .into_iter()
-            .map(|((point, cache), level)| Candidate { point, cache, level })
+            .map(|((point, cache, manner), level)| Candidate { point, cache, manner, level })
             .collect();
         Plan { points: order::spread(points, seed), seed, catalogue }
     }
@@ -104,12 +108,16 @@ impl Plan {
     /// sha256 over every point in order: two plans with the same hash are the same plan.
     pub fn hash(&self) -> String {
         let mut hasher = Sha256::new();
-        for Candidate { point, cache, .. } in &self.points {
+        for Candidate { point, cache, manner, .. } in &self.points {
             hasher.update(point.family().name());
             for (column, value) in fields::write_point(point) {
                 hasher.update(format!(",{column}={value}"));
             }
-            hasher.update(format!(",cache={}\n", cache.name()));
+            hasher.update(format!(",cache={}", cache.name()));
+            if *manner != Manner::Usual {
+                hasher.update(format!(",manner={manner}"));
+            }
+            hasher.update("\n");
         }
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -133,6 +141,8 @@ fn pass_by_length(point: &Point, catalogue: Catalogue) -> u8 {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use kernelgauge_data::Links;
 
     use super::*;
 
@@ -199,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_gpu_has_a_plan_of_its_own_with_every_route_of_a_copy() {
-        let plan = Plan::of(Catalogue::Gpu, 0);
+        let plan = Plan::of(Catalogue::Gpu { count: 8, links: Links::Nvswitch }, 0);
         for Candidate { point, .. } in &plan.points {
             point.check().unwrap();
         }

@@ -8,8 +8,11 @@
 //! Operations so far: copies between host and device, within a device and between two, and
 //! fills. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
 //!
-//! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
+//! [`collective`] executes collectives over all of them, through NCCL.
+//!
+//! Left to others: which points are measured (`kernelgauge-calibrate`).
 
+mod collective;
 mod context;
 mod copy;
 mod device;
@@ -19,6 +22,7 @@ mod failure;
 mod fill;
 pub mod kernels;
 pub mod library;
+mod links;
 mod management;
 mod memory;
 mod operation;

@@ -7,6 +7,9 @@
 //! | | number | forming a communicator ends with that code |
 //! | `KERNELGAUGE_FAKE_NCCL_CALL` | number | every collective answers that code |
 //! | `KERNELGAUGE_FAKE_NCCL_COLLECTIVE` | `hang` | what is enqueued never ends |
+//! | | `hang:N` | the Nth collective of a program never ends |
+//! | | `wrong` | every result has a wrong byte |
+//! | `KERNELGAUGE_FAKE_NCCL_PEER` | `hang` | that another process has ended goes unnoticed |
 //! | `KERNELGAUGE_FAKE_NCCL_LAUNCH` | `hang` | collectives stay in progress, never launched |
 //! | `KERNELGAUGE_FAKE_NCCL_ASYNC` | number | failure of a formed communicator, seen when asked |
 //! | `KERNELGAUGE_FAKE_NCCL_END` | `hang` | destroying and aborting do not return |
@@ -25,4 +28,19 @@ pub fn hangs(name: &str) -> bool {
 
 pub fn number(name: &str) -> Option<u32> {
     value(name)?.parse().ok()
+}
+
+pub fn is_set(name: &str) -> bool {
+    value(name).is_some_and(|value| !value.is_empty())
+}
+
+pub fn is(name: &str, word: &str) -> bool {
+    value(name).is_some_and(|value| value == word)
+}
+
+/// The N of `word:N`, 0 of `word` alone.
+pub fn nth(name: &str, word: &str) -> Option<u64> {
+    let value = value(name)?;
+    let rest = value.strip_prefix(word)?;
+    if rest.is_empty() { Some(0) } else { rest.strip_prefix(':')?.parse().ok() }
 }
