@@ -44,8 +44,8 @@ pub use measurement::{
 };
 pub use point::{
     AttentionPhase, AttentionPoint, Collective, CollectivePoint, CopyDirection, CopyPoint,
-    CustomPoint, Direction, Distribution, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
-    Optimizer, Point,
+    CustomPoint, Direction, Distribution, EmbeddingPoint, GemmLayout, GemmPoint, MemoryOp,
+    MemoryPoint, Optimizer, Point,
 };
 pub use units::{Bytes, Nanos, Shift};
 
