@@ -4,7 +4,7 @@
 //! (`facts`).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::CUresult;
@@ -14,6 +14,7 @@ use kernelgauge_data::{
 };
 
 use super::context::Context;
+use super::cublaslt::{Functions, Handle};
 use super::facts::Facts;
 use super::failure::words;
 use super::library::Library;
@@ -42,9 +43,11 @@ pub struct CudaDevice {
     driver: Driver,
     timer: Timer,
     pub(super) throttle: Throttle,
+    pub(super) gemm_tune: Option<u32>,
     // Dropped in this order: what lies in a context before the context.
     pub(super) flush: Option<DeviceBuffer>,
     pub(super) pairs: Vec<(Event, Event)>,
+    cublas_lt: OnceLock<Result<Arc<Handle>, String>>,
     pub(super) stream: Stream,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
@@ -55,6 +58,7 @@ pub struct CudaDevice {
 struct Driver {
     cuda: Option<String>,
     release: Option<String>,
+    cublas_lt: Option<String>,
 }
 
 impl CudaDevice {
@@ -71,8 +75,11 @@ impl CudaDevice {
         if let Some(absent) = numbers.iter().find(|number| **number >= count) {
             return Err(no_such_gpu(*absent, count));
         }
-        let driver =
-            Driver { cuda: version::driver(driver), release: Library::Management.version() };
+        let driver = Driver {
+            cuda: version::driver(driver),
+            release: Library::Management.version(),
+            cublas_lt: Library::CublasLt.version(),
+        };
         let gpus: Result<Vec<Facts>, Failure> =
             numbers.iter().map(|number| Facts::read(*number)).collect();
         let gpus = gpus.map_err(not_usable)?;
@@ -100,16 +107,37 @@ impl CudaDevice {
             driver,
             timer,
             throttle,
+            gemm_tune: None,
             flush: None,
             pairs,
+            cublas_lt: OnceLock::new(),
             stream,
             peer: None,
             context,
         })
     }
 
+    /// Times the first `count` algorithms that are proposed for a matrix product and takes the
+    /// fastest, instead of the first.
+    pub fn tune_gemm(&mut self, count: Option<u32>) {
+        self.gemm_tune = count;
+    }
+
+    /// cuBLASLt, ready for the GPU that executes; made at the first call.
+    ///
+    /// # Errors
+    /// A sentence: why it cannot be used.
+    pub(super) fn cublas_lt(&self) -> Result<&Arc<Handle>, String> {
+        let make = || {
+            let functions = Functions::open()?;
+            let handle = Handle::new(functions, &self.context);
+            handle.map(Arc::new).map_err(|failure| format!("matrix products: {failure}"))
+        };
+        self.cublas_lt.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
     /// The GPU that executes; `start` made sure that there is one.
-    fn first(&self) -> Option<&Facts> {
+    pub(super) fn first(&self) -> Option<&Facts> {
         self.gpus.first()
     }
 
@@ -122,7 +150,11 @@ impl Device for CudaDevice {
     fn machine(&self) -> Machine {
         let count = self.gpus.len();
         let device = self.first().map(|gpu| gpu.name.clone()).unwrap_or_default();
-        let software = [("cuda", &self.driver.cuda), ("driver", &self.driver.release)];
+        let software = [
+            ("cuda", &self.driver.cuda),
+            ("cublaslt", &self.driver.cublas_lt),
+            ("driver", &self.driver.release),
+        ];
         let software = software
             .into_iter()
             .filter_map(|(name, version)| Some((name.to_owned(), version.clone()?)));
@@ -151,6 +183,8 @@ impl Device for CudaDevice {
         set("gpus", Some(self.gpus.len().to_string()));
         set("cuda_version", self.driver.cuda.clone());
         set("driver_version", self.driver.release.clone());
+        set("cublaslt_version", self.driver.cublas_lt.clone());
+        set("gemm_tune", self.gemm_tune.map(|count| count.to_string()));
         if let Some(gpu) = self.first() {
             set("gpu", Some(gpu.name.clone()));
             set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));

@@ -5,13 +5,14 @@
 //! looked up before it is ([`symbols`]), because the bindings panic where one is missing.
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
-//! Operations so far: copies between host and device, within a device and between two, and
-//! fills. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
+//! Operations so far: copies between host and device, within a device and between two, fills,
+//! and matrix products through [`cublaslt`]. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
 //!
 //! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
 
 mod context;
 mod copy;
+mod cublaslt;
 mod device;
 mod execute;
 mod facts;
