@@ -5,7 +5,7 @@
 //! (`facts`).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::CUresult;
@@ -16,6 +16,7 @@ use kernelgauge_data::{
 
 use super::collective::{Collectives, Tuning};
 use super::context::Context;
+use super::cublaslt::{Functions, Handle};
 use super::execute::Elsewhere;
 use super::facts::Facts;
 use super::failure::words;
@@ -50,11 +51,13 @@ pub struct CudaDevice {
     pub(super) throttle: Throttle,
     links: Links,
     link_words: Option<String>,
+    pub(super) gemm_tune: Option<u32>,
     // Dropped in this order: what lies in a context before the context.
     pub(super) collectives: Collectives,
     pub(super) elsewhere: Option<Elsewhere>,
     pub(super) flush: Option<DeviceBuffer>,
     pub(super) pairs: Vec<(Event, Event)>,
+    cublas_lt: OnceLock<Result<Arc<Handle>, String>>,
     pub(super) stream: Stream,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
@@ -65,6 +68,7 @@ pub struct CudaDevice {
 struct Driver {
     cuda: Option<String>,
     release: Option<String>,
+    cublas_lt: Option<String>,
 }
 
 impl CudaDevice {
@@ -84,8 +88,11 @@ impl CudaDevice {
         if let Some(absent) = numbers.iter().find(|number| **number >= count) {
             return Err(no_such_gpu(*absent, count));
         }
-        let driver =
-            Driver { cuda: version::driver(driver), release: Library::Management.version() };
+        let driver = Driver {
+            cuda: version::driver(driver),
+            release: Library::Management.version(),
+            cublas_lt: Library::CublasLt.version(),
+        };
         let gpus: Result<Vec<Facts>, Failure> =
             numbers.iter().map(|number| Facts::read(*number)).collect();
         let gpus = gpus.map_err(not_usable)?;
@@ -120,16 +127,37 @@ impl CudaDevice {
             link_words,
             collectives,
             elsewhere: None,
+            gemm_tune: None,
             flush: None,
             pairs,
+            cublas_lt: OnceLock::new(),
             stream,
             peer: None,
             context,
         })
     }
 
+    /// Times the first `count` algorithms that are proposed for a matrix product and takes the
+    /// fastest, instead of the first.
+    pub fn tune_gemm(&mut self, count: Option<u32>) {
+        self.gemm_tune = count;
+    }
+
+    /// cuBLASLt, ready for the GPU that executes; made at the first call.
+    ///
+    /// # Errors
+    /// A sentence: why it cannot be used.
+    pub(super) fn cublas_lt(&self) -> Result<&Arc<Handle>, String> {
+        let make = || {
+            let functions = Functions::open()?;
+            let handle = Handle::new(functions, &self.context);
+            handle.map(Arc::new).map_err(|failure| format!("matrix products: {failure}"))
+        };
+        self.cublas_lt.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
     /// The GPU that executes; `start` made sure that there is one.
-    fn first(&self) -> Option<&Facts> {
+    pub(super) fn first(&self) -> Option<&Facts> {
         self.gpus.first()
     }
 
@@ -145,6 +173,7 @@ impl Device for CudaDevice {
         let software = [
             ("cuda", self.driver.cuda.clone()),
             ("driver", self.driver.release.clone()),
+            ("cublaslt", self.driver.cublas_lt.clone()),
             ("nccl", self.collectives.version()),
         ];
         let software =
@@ -176,6 +205,8 @@ impl Device for CudaDevice {
         set("driver_version", self.driver.release.clone());
         set("nccl_version", self.collectives.version());
         set("gpu_links", self.link_words.clone());
+        set("cublaslt_version", self.driver.cublas_lt.clone());
+        set("gemm_tune", self.gemm_tune.map(|count| count.to_string()));
         if let Some(gpu) = self.first() {
             set("gpu", Some(gpu.name.clone()));
             set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));

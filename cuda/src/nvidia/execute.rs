@@ -1,17 +1,18 @@
 //! Which points the GPUs of a run execute, what memory each takes, and its operands in place.
 //!
 //! Left to others: opening GPUs and what is known of them (`device`), what is enqueued (`copy`,
-//! `fill`), and how it is timed (`operation`).
+//! `fill`, `cublaslt`), and how it is timed (`operation`).
 
 use std::sync::Arc;
 
 use kernelgauge_data::{
-    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, Manner, MemoryOp, MemoryPoint,
-    Point,
+    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, GemmPoint, Manner, MemoryOp,
+    MemoryPoint, Point,
 };
 
 use super::context::Context;
 use super::copy::{DeviceCopy, HostCopy};
+use super::cublaslt::{self, Product};
 use super::device::CudaDevice;
 use super::fill::Fill;
 use super::memory::DeviceBuffer;
@@ -58,7 +59,19 @@ impl CudaDevice {
         match point {
             Point::Copy(copy) => self.unsupported_copy(copy, cache),
             Point::Memory(memory) => unsupported_memory(memory),
+            Point::Gemm(gemm) => self.unsupported_gemm(gemm),
             _ => Some(format!("{} on a GPU", point.family())),
+        }
+    }
+
+    fn unsupported_gemm(&self, gemm: &GemmPoint) -> Option<String> {
+        let gpu = self.first()?;
+        if let Some(reason) = cublaslt::refused(gemm, gpu.compute) {
+            return Some(reason);
+        }
+        match self.cublas_lt() {
+            Ok(library) => cublaslt::unsupported(library, gemm, gpu.memory_bytes),
+            Err(reason) => Some(reason),
         }
     }
 
@@ -95,6 +108,7 @@ impl CudaDevice {
             Point::Copy(copy) => copy.bytes,
             Point::Memory(memory) => memory.bytes_written(),
             Point::Collective(collective) => self.collectives.needed(collective, Manner::Usual),
+            Point::Gemm(gemm) => cublaslt::memory_needed(gemm, self.memory_bytes()),
             _ => point.work().bytes() as u64,
         })
     }
@@ -125,8 +139,19 @@ impl CudaDevice {
                 let fill = Fill::new(&self.context, memory.elements(), seed)?;
                 Ok(Timed::boxed(fill, cache, self.bench(cache)))
             }
+            Point::Gemm(gemm) => {
+                let library = Arc::clone(self.cublas_lt().map_err(Failure::Device)?);
+                let (sources, tune) = ((seed, self.memory_bytes()), self.gemm_tune);
+                let mut bench = self.bench(cache);
+                let product = Product::new(&library, gemm, sources, tune, &mut bench)?;
+                Ok(Timed::boxed(product, cache, bench))
+            }
             _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.first().map_or(0, |gpu| gpu.memory_bytes)
     }
 
     fn prepared_copy(

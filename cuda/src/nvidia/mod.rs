@@ -5,8 +5,8 @@
 //! looked up before it is ([`symbols`]), because the bindings panic where one is missing.
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
-//! Operations so far: copies between host and device, within a device and between two, and
-//! fills. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
+//! Operations so far: copies between host and device, within a device and between two, fills,
+//! and matrix products through [`cublaslt`]. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
 //!
 //! [`collective`] executes collectives over all of them, through NCCL.
 //!
@@ -15,6 +15,7 @@
 mod collective;
 mod context;
 mod copy;
+mod cublaslt;
 mod device;
 mod execute;
 mod facts;
