@@ -18,17 +18,17 @@
 //! not stated: nobody publishes them for a slice of a virtual machine.
 
 mod clock;
-mod compare;
+pub(crate) mod compare;
 mod contention;
 mod copy;
-mod embedding;
+pub(crate) mod embedding;
 mod exponential;
 mod facts;
 mod gemm;
 mod layout;
-mod memory;
-mod operand;
-mod real;
+pub(crate) mod memory;
+pub(crate) mod operand;
+pub(crate) mod real;
 mod threads;
 mod workload;
 

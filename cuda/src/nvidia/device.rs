@@ -17,6 +17,7 @@ use super::context::Context;
 use super::facts::Facts;
 use super::failure::words;
 use super::library::Library;
+use super::loaded::LoadedKernels;
 use super::memory::DeviceBuffer;
 use super::operation::pairs;
 use super::stream::{Event, Stream};
@@ -46,6 +47,7 @@ pub struct CudaDevice {
     pub(super) flush: Option<DeviceBuffer>,
     pub(super) pairs: Vec<(Event, Event)>,
     pub(super) stream: Stream,
+    pub(super) kernels: LoadedKernels,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
 }
@@ -95,6 +97,7 @@ impl CudaDevice {
         let pairs = pairs(&stream)?;
         let timer = Timer { resolution: RESOLUTION, cost: event_cost(&stream, &pairs)? };
         let throttle = Throttle::new(first.management);
+        let kernels = LoadedKernels::new(&context, first)?;
         Ok(CudaDevice {
             gpus,
             driver,
@@ -103,6 +106,7 @@ impl CudaDevice {
             flush: None,
             pairs,
             stream,
+            kernels,
             peer: None,
             context,
         })

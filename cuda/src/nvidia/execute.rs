@@ -1,20 +1,23 @@
 //! Which points the GPUs of a run execute, what memory each takes, and its operands in place.
 //!
 //! Left to others: opening GPUs and what is known of them (`device`), what is enqueued (`copy`,
-//! `fill`), and how it is timed (`operation`).
+//! `fill`, `matrix`, `embedding`), and how it is timed (`operation`).
 
 use std::sync::Arc;
 
 use kernelgauge_data::{
-    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, MemoryOp, MemoryPoint, Point,
+    Bytes, CacheState, CopyDirection, CopyPoint, Direction, EmbeddingPoint, Failure, MemoryOp,
+    MemoryPoint, Point,
 };
 
 use super::context::Context;
 use super::copy::{DeviceCopy, HostCopy};
 use super::device::CudaDevice;
+use super::element::Element;
 use super::fill::Fill;
 use super::memory::DeviceBuffer;
 use super::operation::{Bench, Timed};
+use super::{embedding, matrix};
 use crate::device::Workload;
 
 impl CudaDevice {
@@ -28,7 +31,11 @@ impl CudaDevice {
         }
         match point {
             Point::Copy(copy) => self.unsupported_copy(copy, cache),
-            Point::Memory(memory) => unsupported_memory(memory),
+            Point::Memory(memory) => unsupported_memory(memory).or_else(|| {
+                let by_driver = memory.op == MemoryOp::Fill;
+                if by_driver { None } else { self.kernels.missing() }
+            }),
+            Point::Embedding(bag) => embedding::unsupported(bag).or_else(|| self.kernels.missing()),
             _ => Some(format!("{} on a GPU", point.family())),
         }
     }
@@ -55,7 +62,11 @@ impl CudaDevice {
                 copy.bytes.saturating_mul(2)
             }
             Point::Copy(copy) => copy.bytes,
-            Point::Memory(memory) => memory.bytes_written(),
+            Point::Memory(memory) if memory.op == MemoryOp::Fill => memory.bytes_written(),
+            Point::Memory(memory) => {
+                matrix::bytes(memory, self.kernels.units()).unwrap_or(u64::MAX)
+            }
+            Point::Embedding(bag) => embedding::bytes(bag).unwrap_or(u64::MAX),
             _ => point.work().bytes() as u64,
         })
     }
@@ -74,10 +85,8 @@ impl CudaDevice {
         self.ready_to_flush(cache)?;
         match point {
             Point::Copy(copy) => self.prepared_copy(copy, cache, seed),
-            Point::Memory(memory) => {
-                let fill = Fill::new(&self.context, memory.elements(), seed)?;
-                Ok(Timed::boxed(fill, cache, self.bench(cache)))
-            }
+            Point::Memory(memory) => self.prepared_memory(memory, cache, seed),
+            Point::Embedding(bag) => self.prepared_embedding(bag, cache, seed),
             _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
         }
     }
@@ -101,6 +110,39 @@ impl CudaDevice {
             }
         };
         Ok(Timed::boxed(copy, cache, self.bench(cache)))
+    }
+
+    fn prepared_memory(
+        &mut self,
+        point: &MemoryPoint,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        if let (MemoryOp::Fill, Some(element)) = (point.op, Element::of(point.dtype)) {
+            let fill = Fill::new(&self.context, element, point.elements(), seed)?;
+            return Ok(Timed::boxed(fill, cache, self.bench(cache)));
+        }
+        let matrix = matrix::prepared(point, &self.stream, &mut self.kernels, seed)?;
+        Ok(Timed::boxed(matrix, cache, self.bench(cache)))
+    }
+
+    fn prepared_embedding(
+        &mut self,
+        point: &EmbeddingPoint,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        let (stream, kernels) = (&self.stream, &mut self.kernels);
+        match point.direction {
+            Direction::Forward => {
+                let pooled = embedding::forward(point, stream, kernels, seed)?;
+                Ok(Timed::boxed(pooled, cache, self.bench(cache)))
+            }
+            Direction::Backward => {
+                let updated = embedding::backward(point, stream, kernels, seed)?;
+                Ok(Timed::boxed(updated, cache, self.bench(cache)))
+            }
+        }
     }
 
     /// What a cold operation overwrites first, allocated once.
@@ -130,10 +172,8 @@ impl CudaDevice {
 }
 
 fn unsupported_memory(memory: &MemoryPoint) -> Option<String> {
-    if memory.op != MemoryOp::Fill {
-        return Some(format!("{} on a GPU", memory.op));
-    }
-    (memory.dtype != Dtype::F32).then(|| format!("fills of {} on a GPU", memory.dtype))
+    let has_kernel = Element::of(memory.dtype).is_some();
+    (!has_kernel).then(|| format!("{} of {} on a GPU", memory.op, memory.dtype))
 }
 
 fn no_peer() -> String {

@@ -5,26 +5,34 @@
 //! looked up before it is ([`symbols`]), because the bindings panic where one is missing.
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
-//! Operations so far: copies between host and device, within a device and between two, and
-//! fills. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
+//! Operations: copies between host and device, within a device and between two, fills, and what
+//! our own kernels do: memory-bound ops and embedding bags. [`kernels`] holds their sources and
+//! compiles them; without a compiler they are not supported, and everything else is.
 //!
 //! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
 
 mod context;
 mod copy;
 mod device;
+mod element;
+mod embedding;
 mod execute;
 mod facts;
 mod failure;
 mod fill;
 pub mod kernels;
 pub mod library;
+mod loaded;
 mod management;
+mod matrix;
 mod memory;
+mod module;
+mod operand;
 mod operation;
 mod pattern;
 mod peaks;
 pub(crate) mod places;
+mod sequence;
 mod stream;
 pub mod symbols;
 mod throttle;
