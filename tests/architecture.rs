@@ -16,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ("kernelgauge-calibrate", &["kernelgauge-cuda", "kernelgauge-data", "kernelgauge-model"]),
     ("kernelgauge-cuda", &["kernelgauge-data"]),
     ("kernelgauge-data", &[]),
+    ("kernelgauge-fake-compiler", &[]),
     ("kernelgauge-fake-driver", &[]),
     ("kernelgauge-model", &["kernelgauge-data"]),
     ("kernelgauge-predict", &["kernelgauge-data", "kernelgauge-model"]),
