@@ -106,15 +106,18 @@ fn bag(
 
 /// The ways of drawing indices.
 #[derive(Debug, Clone, Copy)]
-enum Indices {
+pub enum Indices {
+    /// Every row equally likely.
     Uniform,
+    /// A power law of the rank.
     Zipf,
+    /// A histogram of reuse.
     Reuse,
 }
 
 impl Indices {
     /// The distribution at `position` (0 to 1), from little skew to much.
-    fn distribution(self, position: f64) -> Distribution {
+    pub fn distribution(self, position: f64) -> Distribution {
         match self {
             Indices::Uniform => Distribution::Uniform,
             Indices::Zipf => {

@@ -1,0 +1,13 @@
+//! The points of a GPU: copies on every route, memory-bound ops and embedding bags in the types
+//! that kernels have.
+
+mod copy;
+mod embedding;
+mod memory;
+
+use super::Candidate;
+
+/// The candidate points.
+pub fn candidates() -> Vec<Candidate> {
+    [copy::candidates(), memory::candidates(), embedding::candidates()].concat()
+}

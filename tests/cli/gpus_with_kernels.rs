@@ -1,0 +1,1 @@
+//! `calibrate` on GPUs whose kernels run, on the processor, from the same sources.
