@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Arrows between the crates; `predict` and `model` never see a device.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("kernelgauge", &["kernelgauge-calibrate", "kernelgauge-predict"]),
     ("kernelgauge-calibrate", &["kernelgauge-cuda", "kernelgauge-data", "kernelgauge-model"]),
     ("kernelgauge-cuda", &["kernelgauge-data"]),

@@ -52,7 +52,7 @@ pub fn run(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
-    let chosen = families(&arguments.ops, &Plan::FAMILIES)?;
+    let chosen = families(&arguments.ops, &Plan::EVERY_FAMILY)?;
     let open::Opened { mut device, clock, catalogue } =
         open::open(&list, arguments.threads, around.began)?;
     let machine = device.machine();

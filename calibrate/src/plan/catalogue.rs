@@ -56,6 +56,7 @@ impl Catalogue {
             (Catalogue::Gpu, Family::Memory) => {
                 "11 ops in f32 f16 bf16, hot and cold, 1 Ki..256 Mi elements"
             }
+            (Catalogue::Gpu, Family::Custom) => "launches, gaps, events, waits; 1..1024 of them",
             (Catalogue::Gpu, Family::Copy) => "host, device, peer; pinned and not, 1 KiB..1 GiB",
             _ => "",
         }

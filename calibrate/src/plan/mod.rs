@@ -65,7 +65,12 @@ pub struct Selection {
 }
 
 impl Plan {
-    /// The families the catalogue has points of.
+    /// The families that any catalogue has points of; launches, which only GPUs have, are
+    /// custom.
+    pub const EVERY_FAMILY: [Family; 5] =
+        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy, Family::Custom];
+
+    /// The families the catalogue of a processor has points of.
     pub const FAMILIES: [Family; 4] =
         [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy];
 

@@ -63,7 +63,7 @@ impl Overview {
     ) -> Self {
         let of_family =
             |family| selected.iter().filter(move |i| plan.points[**i].point.family() == family);
-        let suites: Vec<Suite> = Plan::FAMILIES
+        let suites: Vec<Suite> = Plan::EVERY_FAMILY
             .into_iter()
             .map(|family| suite(plan, family, of_family(family), device, limit))
             .filter(|suite| suite.points + suite.skipped > 0)

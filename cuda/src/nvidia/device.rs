@@ -20,6 +20,7 @@ use super::library::Library;
 use super::loaded::LoadedKernels;
 use super::memory::DeviceBuffer;
 use super::operation::pairs;
+use super::sm_clock::SmClock;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
 use super::{peaks, symbols, version};
@@ -47,6 +48,7 @@ pub struct CudaDevice {
     pub(super) flush: Option<DeviceBuffer>,
     pub(super) pairs: Vec<(Event, Event)>,
     pub(super) stream: Stream,
+    pub(super) clock: Option<SmClock>,
     pub(super) kernels: LoadedKernels,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
@@ -97,7 +99,8 @@ impl CudaDevice {
         let pairs = pairs(&stream)?;
         let timer = Timer { resolution: RESOLUTION, cost: event_cost(&stream, &pairs)? };
         let throttle = Throttle::new(first.management);
-        let kernels = LoadedKernels::new(&context, first)?;
+        let mut kernels = LoadedKernels::new(&context, first)?;
+        let clock = SmClock::new(&context, &mut kernels)?;
         Ok(CudaDevice {
             gpus,
             driver,
@@ -106,6 +109,7 @@ impl CudaDevice {
             flush: None,
             pairs,
             stream,
+            clock,
             kernels,
             peer: None,
             context,

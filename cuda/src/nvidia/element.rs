@@ -153,7 +153,7 @@ mod tests {
                 assert_eq!(Element::F16.narrow(value + 0.49 * (next - value)), bits);
                 assert_eq!(Element::F16.narrow(-(value + 0.51 * (next - value))), 0x8001 + bits);
                 let tie = Element::F16.narrow(f32::midpoint(value, next));
-                assert!(tie % 2 == 0 && tie.abs_diff(bits) <= 1, "{bits}: {tie}");
+                assert!(tie.is_multiple_of(2) && tie.abs_diff(bits) <= 1, "{bits}: {tie}");
             }
         }
     }

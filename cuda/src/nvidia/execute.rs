@@ -17,7 +17,7 @@ use super::element::Element;
 use super::fill::Fill;
 use super::memory::DeviceBuffer;
 use super::operation::{Bench, Timed};
-use super::{embedding, matrix};
+use super::{embedding, matrix, overheads};
 use crate::device::Workload;
 
 impl CudaDevice {
@@ -25,6 +25,11 @@ impl CudaDevice {
     pub(super) fn unsupported(&self, point: &Point, cache: CacheState) -> Option<String> {
         if let Err(error) = point.check() {
             return Some(error.to_string());
+        }
+        if let Point::Custom(custom) = point {
+            let no_operands = cache == CacheState::Unstated;
+            return overheads::unsupported(custom, self.kernels.missing())
+                .or_else(|| (!no_operands).then(|| "a launch has no operands".to_owned()));
         }
         if cache == CacheState::Unstated {
             return Some("a measurement states whether its operands are hot or cold".to_owned());
@@ -87,6 +92,10 @@ impl CudaDevice {
             Point::Copy(copy) => self.prepared_copy(copy, cache, seed),
             Point::Memory(memory) => self.prepared_memory(memory, cache, seed),
             Point::Embedding(bag) => self.prepared_embedding(bag, cache, seed),
+            Point::Custom(custom) => {
+                let parts = overheads::Parts::new(custom, &self.stream, &mut self.kernels)?;
+                overheads::Overhead::boxed(custom, parts, self.bench(cache))
+            }
             _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
         }
     }
@@ -165,9 +174,9 @@ impl CudaDevice {
     }
 
     fn bench(&mut self, cache: CacheState) -> Bench<'_> {
-        let CudaDevice { stream, pairs, flush, throttle, .. } = self;
+        let CudaDevice { stream, pairs, flush, throttle, clock, .. } = self;
         let flush = flush.as_ref().filter(|_| cache == CacheState::Cold);
-        Bench { stream, pairs, flush, throttle }
+        Bench { stream, pairs, flush, throttle, clock: clock.as_ref() }
     }
 }
 

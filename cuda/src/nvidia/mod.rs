@@ -6,7 +6,7 @@
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
 //! Operations: copies between host and device, within a device and between two, fills, and what
-//! our own kernels do: memory-bound ops and embedding bags. [`kernels`] holds their sources and
+//! our own kernels do: memory-bound ops and embedding bags. [`overheads`] times launching alone. [`kernels`] holds their sources and
 //! compiles them; without a compiler they are not supported, and everything else is.
 //!
 //! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
@@ -29,10 +29,12 @@ mod memory;
 mod module;
 mod operand;
 mod operation;
+mod overheads;
 mod pattern;
 mod peaks;
 pub(crate) mod places;
 mod sequence;
+mod sm_clock;
 mod stream;
 pub mod symbols;
 mod throttle;

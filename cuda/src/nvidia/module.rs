@@ -72,6 +72,9 @@ pub struct Kernel {
     raw: sys::CUfunction,
 }
 
+// SAFETY: as for the module, which lives as long.
+unsafe impl Send for Kernel {}
+
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub enum Argument {
@@ -123,6 +126,11 @@ impl Launch {
     pub fn new(kernel: Kernel, geometry: Geometry, arguments: &[Argument]) -> Self {
         let arguments = arguments.iter().copied().take(MOST_ARGUMENTS).collect();
         Launch { kernel, geometry, arguments }
+    }
+
+    /// The same with other arguments.
+    pub fn with(&self, arguments: &[Argument]) -> Self {
+        Launch::new(self.kernel.clone(), self.geometry, arguments)
     }
 
     /// Enqueues it.
