@@ -7,8 +7,11 @@ mod collectives;
 mod command;
 mod gpus;
 mod gpus_at_fault;
+mod gpus_with_kernels;
 mod made_up_machine;
 mod predict;
 mod predict_batch;
 mod predict_mistakes;
+#[path = "../../cuda/tests/kernels/processor.rs"]
+mod processor;
 mod stand_in;

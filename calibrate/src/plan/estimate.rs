@@ -7,11 +7,23 @@
 use kernelgauge_data::{CacheState, CopyDirection, Dtype, Nanos, Point};
 
 /// Rates of a modest pair of processor cores.
-pub const PROCESSOR: Rates =
-    Rates { gflop_s: 100.0, gb_s: 8.0, link_gb_s: 8.0, fill_gb_s: 1.0, cold_bytes: 256e6 };
+pub const PROCESSOR: Rates = Rates {
+    gflop_s: 100.0,
+    gb_s: 8.0,
+    link_gb_s: 8.0,
+    fill_gb_s: 1.0,
+    repeat_gb_s: 1.0,
+    cold_bytes: 256e6,
+};
 /// Rates of a modest GPU, whose caches are flushed by writing a few times their size.
-pub const GPU: Rates =
-    Rates { gflop_s: 20_000.0, gb_s: 800.0, link_gb_s: 10.0, fill_gb_s: 1.0, cold_bytes: 0.0 };
+pub const GPU: Rates = Rates {
+    gflop_s: 20_000.0,
+    gb_s: 800.0,
+    link_gb_s: 10.0,
+    fill_gb_s: 1.0,
+    repeat_gb_s: 400.0,
+    cold_bytes: 0.0,
+};
 
 /// Time of a point beyond its executions and operands, in nanoseconds.
 const OVERHEAD: f64 = 5e6;
@@ -32,6 +44,8 @@ pub struct Rates {
     link_gb_s: f64,
     /// GB/s at which operands are filled.
     fill_gb_s: f64,
+    /// GB/s at which operands of kernels are filled: a GPU repeats a block of them by itself.
+    repeat_gb_s: f64,
     /// What operands of cold points occupy, where they rotate through more than a cache.
     cold_bytes: f64,
 }
@@ -56,7 +70,13 @@ impl Rates {
         let operands = operand_bytes(point).max(cold);
         let one = self.execution(point).as_f64();
         let sampling = (SAMPLES * one.max(SAMPLE)).min(limit.as_f64().max(one));
-        Nanos::saturating(OVERHEAD + operands / self.fill_gb_s + WARM_UP * one + sampling)
+        let filling = operands / self.fill_gb_s(point);
+        Nanos::saturating(OVERHEAD + filling + WARM_UP * one + sampling)
+    }
+
+    fn fill_gb_s(self, point: &Point) -> f64 {
+        let repeated = matches!(point, Point::Memory(_) | Point::Embedding(_));
+        if repeated { self.repeat_gb_s } else { self.fill_gb_s }
     }
 }
 

@@ -21,8 +21,10 @@ use super::execute::Elsewhere;
 use super::facts::Facts;
 use super::failure::words;
 use super::library::Library;
+use super::loaded::LoadedKernels;
 use super::memory::DeviceBuffer;
 use super::operation::pairs;
+use super::sm_clock::SmClock;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
 use super::{links, peaks, symbols, version};
@@ -59,6 +61,8 @@ pub struct CudaDevice {
     pub(super) pairs: Vec<(Event, Event)>,
     cublas_lt: OnceLock<Result<Arc<Handle>, String>>,
     pub(super) stream: Stream,
+    pub(super) clock: Option<SmClock>,
+    pub(super) kernels: LoadedKernels,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
 }
@@ -118,6 +122,8 @@ impl CudaDevice {
         let (links, link_words) = links::between(&gpus);
         let devices = gpus.iter().map(|gpu| gpu.device).collect();
         let collectives = Collectives::new(devices, links, tuning);
+        let mut kernels = LoadedKernels::new(&context, first)?;
+        let clock = SmClock::new(&context, &mut kernels)?;
         Ok(CudaDevice {
             gpus,
             driver,
@@ -132,6 +138,8 @@ impl CudaDevice {
             pairs,
             cublas_lt: OnceLock::new(),
             stream,
+            clock,
+            kernels,
             peer: None,
             context,
         })
