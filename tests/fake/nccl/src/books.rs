@@ -62,6 +62,8 @@ pub struct Books {
     pub ids: u32,
     pub exchange: Exchange,
     calls: u64,
+    /// Whether one of them is stuck.
+    is_stuck: bool,
 }
 
 static BOOKS: Mutex<Books> = Mutex::new(Books {
@@ -71,6 +73,7 @@ static BOOKS: Mutex<Books> = Mutex::new(Books {
     ids: 0,
     exchange: Exchange::new(),
     calls: 0,
+    is_stuck: false,
 });
 
 thread_local! {
@@ -246,7 +249,13 @@ impl Books {
         let lowest = self.members.keys().next() == Some(&handle);
         let fatal = nth == 0 || self.calls + 1 == nth;
         self.calls += u64::from(lowest && !fatal);
+        self.is_stuck |= fatal;
         fatal
+    }
+
+    /// What was stuck was given up: it counts as done.
+    pub fn unstick(&mut self) {
+        self.calls += u64::from(std::mem::take(&mut self.is_stuck));
     }
 
     fn finish(&mut self, handle: usize, op: Op, result: Option<Vec<u8>>, duration: f64) {
