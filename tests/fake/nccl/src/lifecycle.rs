@@ -145,7 +145,6 @@ fn end(handle: usize, name: &str) -> Answer {
     books.log.push(format!("{name} rank {} of {}", member.rank, member.ranks));
     books.exchange.put(&format!("{}-left-{}", member.id, member.rank), Vec::new());
     books.exchange.forget(&format!("{}-join", member.id));
-    books.unstick();
     books.progress();
     SUCCESS
 }
