@@ -20,7 +20,8 @@ use std::time::Duration;
 use kernelgauge_cuda::random::Random;
 use kernelgauge_cuda::{Device, Timer};
 use kernelgauge_data::{
-    Bytes, Conditions, Failure, Flag, Flags, InputContent, Nanos, Outcome, Record, SkipReason,
+    Bytes, Conditions, Failure, Flag, Flags, InputContent, Manner, Nanos, Outcome, Record,
+    SkipReason,
 };
 
 use crate::clock::Clock;
@@ -229,13 +230,17 @@ impl Sweep<'_, '_> {
 
     /// What becomes of a point; none when it was interrupted.
     fn attempt(&mut self, index: usize) -> Option<Record> {
-        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        let Candidate { point, cache, manner, .. } = &self.setting.plan.points[index];
         let mut record = Record {
             point: point.clone(),
             conditions: Conditions {
                 cache: *cache,
                 input: InputContent::Random,
-                kernel: String::new(),
+                // What is not even begun says so much of itself.
+                kernel: match manner {
+                    Manner::Usual => String::new(),
+                    other => format!("({other})"),
+                },
             },
             outcome: Outcome::Failed(Failure::NoValidSamples("none was taken".to_owned())),
             flags: Flags::NONE,
