@@ -4,6 +4,7 @@
 
 mod calibrate;
 mod command;
+mod gemm;
 mod gpus;
 mod gpus_at_fault;
 mod made_up_machine;

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use crate::command::Said;
 
-/// The built stand-in, which cargo puts beside the tests that depend on it.
-fn built() -> PathBuf {
+/// A built stand-in, which cargo puts beside the tests that depend on it.
+fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    test.with_file_name("libkernelgauge_fake_driver.so")
+    test.with_file_name(format!("libkernelgauge_fake_{name}.so"))
 }
 
 /// A fresh folder whose folder `driver` holds the stand-in under the names of the real ones.
@@ -18,14 +18,24 @@ pub fn folder(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("driver")).unwrap();
     for library in ["libcuda.so.1", "libnvidia-ml.so.1"] {
-        fs::copy(built(), folder.join("driver").join(library)).unwrap();
+        fs::copy(built("driver"), folder.join("driver").join(library)).unwrap();
     }
     folder
 }
 
+/// Puts the stand-in for cuBLASLt beside the driver.
+pub fn add_cublas_lt(folder: &Path) {
+    fs::copy(built("cublaslt"), folder.join("driver/libcublasLt.so.13")).unwrap();
+}
+
 /// Takes a function from the driver in `folder`, by giving it a name no one looks for.
 pub fn remove_function(folder: &Path, name: &str) {
-    let path = folder.join("driver/libcuda.so.1");
+    remove_from(folder, "libcuda.so.1", name);
+}
+
+/// The same of another library there.
+pub fn remove_from(folder: &Path, library: &str, name: &str) {
+    let path = folder.join("driver").join(library);
     let mut bytes = fs::read(&path).unwrap();
     let text = [b"\0", name.as_bytes(), b"\0"].concat();
     let mut found = 0;
@@ -35,18 +45,24 @@ pub fn remove_function(folder: &Path, name: &str) {
             found += 1;
         }
     }
-    assert!(found > 0, "{name} is not in the driver");
+    assert!(found > 0, "{name} is not in {library}");
     fs::write(&path, bytes).unwrap();
 }
 
 /// Runs `calibrate` with the words of `line`, the driver in `folder`, and a fault.
 pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
+    calibrate_with(folder, &[], fault, line)
+}
+
+/// The same, with more variables.
+pub fn calibrate_with(folder: &Path, more: &[(&str, &str)], fault: &str, line: &str) -> Said {
     let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
         .args(line.split_whitespace())
         .current_dir(folder)
         .env("TMPDIR", folder)
         .env("LD_LIBRARY_PATH", folder.join("driver"))
         .env("KERNELGAUGE_FAKE_FAULT", fault)
+        .envs(more.iter().copied())
         .output()
         .unwrap();
     Said {

@@ -1,7 +1,9 @@
-//! The points of a GPU: copies on every route, and fills.
+//! The points of a GPU: copies on every route, fills, and matrix products ([`gemm`]).
 //!
 //! A route is a line over the number of bytes: start-up cost, the bend, and the bandwidth at
 //! its end.
+
+mod gemm;
 
 use kernelgauge_data::{CacheState, CopyDirection, CopyPoint, Dtype, MemoryOp, MemoryPoint, Point};
 
@@ -20,7 +22,7 @@ const SCATTERED: [usize; 3] = [4, 8, 16];
 
 /// The candidate points.
 pub fn candidates() -> Vec<Candidate> {
-    let mut candidates = Vec::new();
+    let mut candidates = gemm::candidates();
     for (direction, pinned, cache, largest) in routes() {
         line(largest, |level, bytes| {
             let point = Point::Copy(CopyPoint { direction, pinned, bytes });
