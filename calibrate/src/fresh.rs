@@ -131,6 +131,10 @@ impl<'r> Measured<'r> {
         match &mut point {
             Point::Gemm(gemm) => {
                 [gemm.batch, gemm.m, gemm.n, gemm.k] = [value(0), value(1), value(2), value(3)];
+                // 8-bit operands are multiplied where their sides are multiples of 16.
+                if gemm.dtype.size() == 1 {
+                    [gemm.n, gemm.k] = [gemm.n, gemm.k].map(|side| side / 16 * 16);
+                }
             }
             Point::Memory(memory) => {
                 [memory.rows, memory.columns] = [value(0), value(1)];

@@ -25,14 +25,15 @@ pub struct Opened {
     pub catalogue: Catalogue,
 }
 
-/// Opens what `list` names, with `threads` processor threads, for a command that began at
-/// `began`.
+/// Opens what `list` names, with `threads` processor threads and `gemm_tune` algorithms of a
+/// matrix product to choose from on GPUs, for a command that began at `began`.
 ///
 /// # Errors
 /// What is missing and what to do about it.
 pub fn open(
     list: &DeviceList,
     threads: Option<usize>,
+    gemm_tune: Option<u32>,
     began: Instant,
 ) -> Result<Opened, DeviceError> {
     match list {
@@ -46,13 +47,18 @@ pub fn open(
             let clock = Clock::Virtual(device.clock());
             Ok(Opened { device: Box::new(device), clock, catalogue: Catalogue::Processor })
         }
-        DeviceList::AllGpus => gpus(None, began),
-        DeviceList::Gpus(numbers) => gpus(Some(numbers), began),
+        DeviceList::AllGpus => gpus(None, gemm_tune, began),
+        DeviceList::Gpus(numbers) => gpus(Some(numbers), gemm_tune, began),
     }
 }
 
-fn gpus(numbers: Option<&[u32]>, began: Instant) -> Result<Opened, DeviceError> {
-    let device = CudaDevice::open(numbers)?;
+fn gpus(
+    numbers: Option<&[u32]>,
+    gemm_tune: Option<u32>,
+    began: Instant,
+) -> Result<Opened, DeviceError> {
+    let mut device = CudaDevice::open(numbers)?;
+    device.tune_gemm(gemm_tune);
     let Machine { count, links, .. } = device.machine();
     Ok(Opened {
         device: Box::new(device),

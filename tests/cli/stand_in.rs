@@ -52,9 +52,19 @@ pub fn folder_with_kernels(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
+/// Puts the stand-in for cuBLASLt beside the driver.
+pub fn add_cublas_lt(folder: &Path) {
+    fs::copy(built("kernelgauge_fake_cublaslt"), folder.join("driver/libcublasLt.so.13")).unwrap();
+}
+
 /// Takes a function from the driver in `folder`, by giving it a name no one looks for.
 pub fn remove_function(folder: &Path, name: &str) {
-    let path = folder.join("driver/libcuda.so.1");
+    remove_from(folder, "libcuda.so.1", name);
+}
+
+/// The same of another library there.
+pub fn remove_from(folder: &Path, library: &str, name: &str) {
+    let path = folder.join("driver").join(library);
     let mut bytes = fs::read(&path).unwrap();
     let text = [b"\0", name.as_bytes(), b"\0"].concat();
     let mut found = 0;
@@ -64,7 +74,7 @@ pub fn remove_function(folder: &Path, name: &str) {
             found += 1;
         }
     }
-    assert!(found > 0, "{name} is not in the driver");
+    assert!(found > 0, "{name} is not in {library}");
     fs::write(&path, bytes).unwrap();
 }
 

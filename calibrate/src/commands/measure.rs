@@ -53,8 +53,14 @@ pub fn run(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     families(&arguments.ops, &Plan::FAMILIES)?;
+    if arguments.gemm_tune.is_some() && matches!(list, DeviceList::Cpu | DeviceList::Simulated) {
+        let hint = "leave `--gemm-tune` out, or name GPUs: `--device 0`";
+        return Err(
+            UsageError::mistake("there are no algorithms to time on this device", hint).into()
+        );
+    }
     let open::Opened { mut device, clock, catalogue } =
-        open::open(&list, arguments.threads, around.began)?;
+        open::open(&list, arguments.threads, arguments.gemm_tune, around.began)?;
     let chosen = families(&arguments.ops, catalogue.families())?;
     let machine = device.machine();
     let plan = Plan::of(catalogue, arguments.seed);
@@ -252,6 +258,7 @@ fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
     flag("ops", (!arguments.ops.is_empty()).then(|| arguments.ops.join(",")));
     flag("budget", arguments.budget.map(|budget| format!("{}s", budget.as_secs_f64())));
     flag("seed", (arguments.seed != 0).then(|| arguments.seed.to_string()));
+    flag("gemm-tune", arguments.gemm_tune.map(|count| count.to_string()));
     flag("samples", arguments.samples.map(|samples| samples.to_string()));
     if arguments.quick {
         words.push("--quick".to_owned());
@@ -284,6 +291,8 @@ mod tests {
                     --samples 9 --quick --out calibrations/x";
         let line = line.replace("                    ", "");
         assert_eq!(resume_command(&parsed(&line), Path::new("calibrations/x")), line);
+        let tuned = "calibrate --device 0 --gemm-tune 8 --out a";
+        assert_eq!(resume_command(&parsed(tuned), Path::new("a")), tuned);
         let short = parsed("calibrate --device cpu --retry-failed --new-run");
         assert_eq!(resume_command(&short, Path::new("a b")), "calibrate --device cpu --out 'a b'");
     }

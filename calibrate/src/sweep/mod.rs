@@ -144,7 +144,8 @@ struct Sweep<'s, 'w> {
 
 impl Sweep<'_, '_> {
     fn all(&mut self, mut queue: Queue) -> Result<End, JournalError> {
-        let sentinel = sentinel::choose(self.setting.plan, self.setting.selected);
+        let can = |index| self.skip_reason(index).is_none();
+        let sentinel = sentinel::choose(self.setting.plan, self.setting.selected, &can);
         let mut passed_over = false;
         let mut measured = 0;
         while let Some(turn) = queue.next() {

@@ -42,7 +42,8 @@ fn against_fresh(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     let threads = arguments.threads.or_else(|| fresh::threads_of(data));
-    let open::Opened { mut device, clock, .. } = open::open(&list, threads, around.began)?;
+    let open::Opened { mut device, clock, .. } =
+        open::open(&list, threads, fresh::gemm_tune_of(data), around.began)?;
     fresh::same_device(data, device.as_ref())?;
     let model = model_of(data, arguments)?;
     let request = fresh::Request { count, families: chosen, seed: arguments.seed, clock: &clock };

@@ -1,8 +1,9 @@
-//! The points of a GPU: copies on every route, memory-bound ops and embedding bags in the types
+//! The points of a GPU: matrix products, copies on every route, memory-bound ops and embedding bags in the types
 //! that kernels have, and what launching costs.
 
 mod copy;
 mod embedding;
+mod gemm;
 mod memory;
 mod overheads;
 
@@ -10,6 +11,12 @@ use super::Candidate;
 
 /// The candidate points.
 pub fn candidates() -> Vec<Candidate> {
-    [copy::candidates(), memory::candidates(), embedding::candidates(), overheads::candidates()]
-        .concat()
+    [
+        gemm::candidates(),
+        copy::candidates(),
+        memory::candidates(),
+        embedding::candidates(),
+        overheads::candidates(),
+    ]
+    .concat()
 }

@@ -266,16 +266,17 @@ fn gather<T: Copy + Default>(
 
 /// Sixteen sums side by side, so that the compiler makes vectors of them.
 fn dot<T: Copy + Default + AddAssign + Mul<Output = T>>(a: &[T], b: &[T]) -> T {
-    let mut sums = [T::default(); 16];
-    let (a_parts, b_parts) = (a.chunks_exact(16), b.chunks_exact(16));
-    let mut sum = T::default();
-    for (a, b) in a_parts.remainder().iter().zip(b_parts.remainder()) {
-        sum += *a * *b;
-    }
-    for (a, b) in a_parts.zip(b_parts) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += *a * *b;
+    const LANES: usize = 16;
+    let mut sums = [T::default(); LANES];
+    let ((a_parts, a_rest), (b_parts, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a_parts.iter().zip(b_parts) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
         }
+    }
+    let mut sum = T::default();
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        sum += *a * *b;
     }
     for part in sums {
         sum += part;
