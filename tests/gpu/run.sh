@@ -52,5 +52,8 @@ fi
 python=$(command -v python3 || true)
 if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
     step torch 60 "$python" "$here/tests/gpu/torch_copies.py"
+    [ -f "$out/machine/samples/gemm.csv" ] && step torch_gemm 60 "$python" "$here/tests/gpu/torch_gemm.py" "$out/machine/samples/gemm.csv"
+else
+    echo "torch, torch_gemm: PyTorch is not installed" | tee -a "$out/steps.txt"
 fi
 du -sk "$out" | awk '{ print "size: " $1 / 1024 " MB" }' | tee -a "$out/steps.txt"

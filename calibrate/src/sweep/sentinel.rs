@@ -106,11 +106,11 @@ mod tests {
         let plan = Plan::new(1);
         for family in Plan::FAMILIES {
             let selected = plan.select(&Selection { families: vec![family], deepest: 2 });
-            let index = choose(&plan, &selected).unwrap();
+            let index = choose(&plan, &selected, &|_| true).unwrap();
             assert_eq!(plan.points[index].point.family(), family);
             let execution = plan.guessed_execution(index).as_f64();
             assert!((2e4..2e6).contains(&execution), "{family}: {execution}");
         }
-        assert_eq!(choose(&plan, &[]), None);
+        assert_eq!(choose(&plan, &[], &|_| true), None);
     }
 }
