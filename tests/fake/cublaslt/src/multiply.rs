@@ -187,9 +187,11 @@ fn seen(places: [u64; 3], shape: &Shape) -> Vec<u8> {
 }
 
 fn multiply(places: [u64; 3], shape: &Shape, factor: f64) {
-    // SAFETY: a factor that is not null points to one number of the stand-in's memory.
-    let scale =
-        |place: u64| if place == 0 { 1.0 } else { f64::from(unsafe { *(place as *const f32) }) };
+    let scale = |place: u64| match place {
+        0 => 1.0,
+        // SAFETY: a factor that is not null points to one number of the stand-in's memory.
+        place => f64::from(unsafe { *(place as *const f32) }),
+    };
     let factor = factor * scale(shape.scales[0]) * scale(shape.scales[1]);
     for product in 0..shape.result.batch {
         match shape.first.data_type {
@@ -239,8 +241,8 @@ fn compute<T>(
     });
 }
 
-/// The elements that one dot product takes side by side: of each row of a matrix if `by_row`
-/// is false, and of each column if it is true. With `by_row` false they are far apart in memory.
+/// The elements of a matrix such that those of one column (`by_column`) or of one row are
+/// neighbours: the ones a dot product takes.
 fn gather<T: Copy + Default>(
     place: u64,
     matrix: &Matrix,
