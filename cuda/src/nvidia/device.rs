@@ -159,6 +159,7 @@ impl Device for CudaDevice {
         set("gpus", Some(self.gpus.len().to_string()));
         set("cuda_version", self.driver.cuda.clone());
         set("driver_version", self.driver.release.clone());
+        set("nvrtc_version", self.kernels.compiler_version());
         if let Some(gpu) = self.first() {
             set("gpu", Some(gpu.name.clone()));
             set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));
