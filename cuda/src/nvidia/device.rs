@@ -215,6 +215,7 @@ impl Device for CudaDevice {
         set("gpu_links", self.link_words.clone());
         set("cublaslt_version", self.driver.cublas_lt.clone());
         set("gemm_tune", self.gemm_tune.map(|count| count.to_string()));
+        set("nvrtc_version", self.kernels.compiler_version());
         if let Some(gpu) = self.first() {
             set("gpu", Some(gpu.name.clone()));
             set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));

@@ -65,6 +65,12 @@ impl LoadedKernels {
         Some(format!("kernels are compiled on the machine: {error}; {hint}"))
     }
 
+    /// Version of the compiler, where there is one: it decides the code that is measured.
+    pub fn compiler_version(&self) -> Option<String> {
+        let (major, minor) = self.compiler.as_ref().ok()?.version();
+        Some(format!("{major}.{minor}"))
+    }
+
     /// Multiprocessors of the GPU.
     pub fn units(&self) -> u32 {
         self.units

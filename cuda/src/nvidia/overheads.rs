@@ -134,6 +134,9 @@ impl Parts {
             Parts { empty: None, graph: None, spin: None, spin_ns: SPIN_MORE + SPIN_EACH * count };
         if cost.needs_kernel() {
             let empty = kernels.launch("empty", &[], &[])?;
+            // Code that is loaded when it is first launched must not be so during a capture.
+            empty.enqueue(stream)?;
+            stream.synchronize()?;
             if matches!(cost, Cost::LaunchGraph | Cost::GapInGraph) {
                 let captured = || (0..count).try_for_each(|_| empty.enqueue(stream));
                 parts.graph = Some(stream.capture(captured)?);
