@@ -34,10 +34,10 @@ fn column(table: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn collectives_of_three_gpus_are_verified_with_versions_and_links() {
+fn collectives_of_two_gpus_are_verified_with_versions_and_links() {
     let folder = folder("collectives");
     with_nccl(&folder);
-    let said = measure(&folder, &[], "--device 0..2");
+    let said = measure(&folder, &[], "--device 0,1");
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let table = table(&folder);
     for kernel in [
@@ -55,8 +55,6 @@ fn collectives_of_three_gpus_are_verified_with_versions_and_links() {
         assert!(collectives.iter().any(|known| known == name), "{name}");
     }
     assert!(column(&table, "links").iter().all(|links| links == "nvswitch"));
-    let ranks = column(&table, "ranks");
-    assert!(ranks.contains(&"2".to_owned()) && ranks.contains(&"3".to_owned()));
     has(&table, ",imbalance,");
     let manifest = fs::read_to_string(folder.join("a/samples/dataset.toml")).unwrap();
     has(&manifest, "nccl = \"2.29.2\"");
@@ -79,9 +77,15 @@ fn collectives_of_three_gpus_are_verified_with_versions_and_links() {
 fn gpus_without_direct_links_are_said_to_have_none() {
     let folder = folder("collectives-pcie");
     with_nccl(&folder);
-    let said = measure(&folder, &[("KERNELGAUGE_FAKE_LINKS", "pcie")], "--device 0,1 --budget 1s");
+    let said = measure(&folder, &[("KERNELGAUGE_FAKE_LINKS", "pcie")], "--device 0..2 --budget 1s");
     assert!([0, 4].contains(&said.code), "{}", said.stderr);
-    assert!(column(&table(&folder), "links").iter().all(|links| links == "pcie"));
+    let table = table(&folder);
+    assert!(column(&table, "links").iter().all(|links| links == "pcie"));
+    // Three ranks are no power of two, and as good as any.
+    let good = |number: &str| {
+        table.lines().any(|line| line.contains(number) && line.contains(",true,ok,"))
+    };
+    assert!(good(",2,1,pcie,") && good(",3,1,pcie,"), "{table}");
 }
 
 #[test]

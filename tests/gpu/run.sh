@@ -50,6 +50,10 @@ step plan 30 "$bin/calibrate" --device 0 --plan
 if [ -x "$bin/examples/compile_kernels" ]; then
     step kernels 60 "$bin/examples/compile_kernels" --arch sm_90
 fi
+# Every collective on two ranks that share the GPU, where NCCL is 2.30 or newer.
+if [ -x "$bin/examples/nccl_checks" ]; then
+    NCCL_MULTI_RANK_GPU_ENABLE=1 step nccl 90 "$bin/examples/nccl_checks"
+fi
 step calibrate $((budget + 40)) "$bin/calibrate" --device 0 --budget "${budget}s" --out "$out/machine"
 if [ -f "$out/machine/model.json" ]; then
     step fresh 60 "$bin/calibrate" evaluate "$out/machine" --device 0 --fresh "$fresh"
