@@ -124,6 +124,11 @@ pub struct MeasureArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time_per_point: Option<Duration>,
 
+    /// Time a GPU gets to start, to prepare a point or to time a sample, before the process that
+    /// measures it is replaced; more where more is expected [default: 60s, 30s and 10s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub deadline: Option<Duration>,
+
     /// Exactly this many samples per point, instead of stopping when the median is known.
     #[arg(
         long,
@@ -296,6 +301,11 @@ pub struct EvaluateArguments {
         allow_negative_numbers = true
     )]
     pub threads: Option<usize>,
+
+    /// Time a GPU gets to start, to prepare a point or to time a sample, before the process that
+    /// measures it is replaced; more where more is expected [default: 60s, 30s and 10s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub deadline: Option<Duration>,
 
     /// Families to evaluate [default: all].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use kernelgauge_cuda::host::HostDevice;
-use kernelgauge_cuda::nvidia::CudaDevice;
 use kernelgauge_cuda::simulated::SimulatedDevice;
 use kernelgauge_cuda::{Device, DeviceError};
 
 use crate::clock::Clock;
 use crate::device_list::DeviceList;
 use crate::plan::Catalogue;
+use crate::remote::{Deadlines, ProcessStarter, RemoteDevice};
 
 /// Seed of the noise of the simulated device.
 const SIMULATED_SEED: u64 = 1;
@@ -24,20 +24,29 @@ pub struct Opened {
     pub catalogue: Catalogue,
 }
 
-/// Opens what `list` names, with `threads` processor threads, for a command that began at
-/// `began`.
+/// What a device is opened for.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'a> {
+    /// Processor threads, where they were stated.
+    pub threads: Option<usize>,
+    /// How long a process that has GPUs may take to answer.
+    pub deadlines: Deadlines,
+    /// Version of this program, git revision included.
+    pub tool: &'a str,
+    /// When the command began.
+    pub began: Instant,
+}
+
+/// Opens what `list` names. GPUs are opened in a process of their own.
 ///
 /// # Errors
 /// What is missing and what to do about it.
-pub fn open(
-    list: &DeviceList,
-    threads: Option<usize>,
-    began: Instant,
-) -> Result<Opened, DeviceError> {
+pub fn open(list: &DeviceList, opening: &Opening<'_>) -> Result<Opened, DeviceError> {
+    let clock = Clock::Wall(opening.began);
     match list {
         DeviceList::Cpu => Ok(Opened {
-            device: Box::new(HostDevice::new(threads)?),
-            clock: Clock::Wall(began),
+            device: Box::new(HostDevice::new(opening.threads)?),
+            clock,
             catalogue: Catalogue::Processor,
         }),
         DeviceList::Simulated => {
@@ -45,15 +54,18 @@ pub fn open(
             let clock = Clock::Virtual(device.clock());
             Ok(Opened { device: Box::new(device), clock, catalogue: Catalogue::Processor })
         }
-        DeviceList::AllGpus => gpus(None, began),
-        DeviceList::Gpus(numbers) => gpus(Some(numbers), began),
+        DeviceList::AllGpus => gpus(None, opening, clock),
+        DeviceList::Gpus(numbers) => gpus(Some(numbers.clone()), opening, clock),
     }
 }
 
-fn gpus(numbers: Option<&[u32]>, began: Instant) -> Result<Opened, DeviceError> {
-    Ok(Opened {
-        device: Box::new(CudaDevice::open(numbers)?),
-        clock: Clock::Wall(began),
-        catalogue: Catalogue::Gpu,
-    })
+fn gpus(
+    numbers: Option<Vec<u32>>,
+    opening: &Opening<'_>,
+    clock: Clock,
+) -> Result<Opened, DeviceError> {
+    let starter = Box::new(ProcessStarter);
+    let tool = opening.tool.to_owned();
+    let device = RemoteDevice::open(starter, numbers, tool, opening.deadlines)?;
+    Ok(Opened { device: Box::new(device), clock, catalogue: Catalogue::Gpu })
 }

@@ -14,4 +14,4 @@ pub mod nvidia;
 pub mod random;
 pub mod simulated;
 
-pub use device::{Device, DeviceError, Timer, Timing, Workload};
+pub use device::{Condition, Device, DeviceError, Timer, Timing, Workload};

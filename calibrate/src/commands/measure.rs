@@ -19,10 +19,11 @@ use crate::interrupt::Interrupt;
 use crate::journal::{self, Contents, FORMAT_VERSION, Header, Journal};
 use crate::lock::DeviceLock;
 use crate::measure::MeasureOptions;
-use crate::open;
+use crate::open::{self, Opening};
 use crate::plan::show::{self, Overview};
 use crate::plan::{DEEPEST, Plan, Selection};
 use crate::progress::Progress;
+use crate::remote::Deadlines;
 use crate::sweep::{self, End, Setting};
 
 /// Longest time to sample one point.
@@ -53,8 +54,13 @@ pub fn run(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     let chosen = families(&arguments.ops, &Plan::FAMILIES)?;
-    let open::Opened { mut device, clock, catalogue } =
-        open::open(&list, arguments.threads, around.began)?;
+    let opening = Opening {
+        threads: arguments.threads,
+        deadlines: Deadlines { least: arguments.deadline },
+        tool: &around.tool_version(),
+        began: around.began,
+    };
+    let open::Opened { mut device, clock, catalogue } = open::open(&list, &opening)?;
     let machine = device.machine();
     let plan = Plan::of(catalogue, arguments.seed);
     let deepest = if arguments.quick { 0 } else { DEEPEST };
@@ -198,7 +204,14 @@ fn conclude(
             ));
             return Ok(ExitStatus::Partial);
         }
-        End::DeviceLost(failure) => return Err(device_lost(failure, done, total, &resume).into()),
+        End::DeviceLost(failure) => {
+            let what = format!("the device failed point after point ({failure})");
+            return Err(device_lost(&what, done, total, &resume).into());
+        }
+        End::DeviceGone(failure) => {
+            let what = format!("the device is lost ({failure})");
+            return Err(device_lost(&what, done, total, &resume).into());
+        }
         End::BudgetUsed => around.say(&format!(
             "measured {done} of {total} planned points in the time given; the rest would refine \
              the model: {}",
@@ -229,11 +242,9 @@ fn conclude(
     Ok(if failed { ExitStatus::Findings } else { finished })
 }
 
-fn device_lost(failure: &str, done: usize, total: usize, resume: &str) -> UsageError {
+fn device_lost(what: &str, done: usize, total: usize, resume: &str) -> UsageError {
     UsageError::DeviceLost {
-        what: format!(
-            "the device failed point after point ({failure}): stopped at {done} of {total}"
-        ),
+        what: format!("{what}: stopped at {done} of {total}"),
         hint: format!("once it works again, continue with: {resume} --retry-failed"),
     }
 }
@@ -251,6 +262,7 @@ fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
     flag("budget", arguments.budget.map(|budget| format!("{}s", budget.as_secs_f64())));
     flag("seed", (arguments.seed != 0).then(|| arguments.seed.to_string()));
     flag("samples", arguments.samples.map(|samples| samples.to_string()));
+    flag("deadline", arguments.deadline.map(|limit| format!("{}s", limit.as_secs_f64())));
     if arguments.quick {
         words.push("--quick".to_owned());
     }

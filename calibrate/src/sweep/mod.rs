@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kernelgauge_cuda::random::Random;
-use kernelgauge_cuda::{Device, Timer};
+use kernelgauge_cuda::{Condition, Device, Timer};
 use kernelgauge_data::{
     Bytes, Conditions, Failure, Flag, Flags, InputContent, Nanos, Outcome, Record, SkipReason,
 };
@@ -67,6 +67,8 @@ pub enum End {
     Interrupted,
     /// The device failed point after point, in these words.
     DeviceLost(String),
+    /// The device is gone for good, in these words.
+    DeviceGone(String),
 }
 
 /// Measures what is left of `setting.selected` and appends it to `journal` and `contents`.
@@ -169,6 +171,11 @@ impl Sweep<'_, '_> {
                 After::Done => queue.note(false),
             }
             measured += 1;
+            if self.failures_in_a_row > 0
+                && let Condition::Lost(what) = self.device.condition()
+            {
+                return Ok(End::DeviceGone(what));
+            }
             if self.failures_in_a_row >= LOST_AFTER {
                 return Ok(End::DeviceLost(self.last_failure()));
             }
@@ -210,7 +217,9 @@ impl Sweep<'_, '_> {
         self.watcher.begin(&self.setting.plan.points[index].point);
         let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
         match record.outcome {
-            Outcome::Failed(Failure::Device(_)) => self.failures_in_a_row += 1,
+            Outcome::Failed(
+                Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_),
+            ) => self.failures_in_a_row += 1,
             // The device had no part in it.
             Outcome::Skipped(_) => {}
             Outcome::Failed(_) | Outcome::Measured(_) => self.failures_in_a_row = 0,

@@ -22,7 +22,7 @@ use super::operation::pairs;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
 use super::{peaks, symbols, version};
-use crate::device::{Device, DeviceError, Timer, Workload};
+use crate::device::{Condition, Device, DeviceError, Timer, Workload};
 
 /// Resolution of events: about half a microsecond (CUDA driver API, cuEventElapsedTime).
 const RESOLUTION: Nanos = Nanos::new(500);
@@ -196,6 +196,17 @@ impl Device for CudaDevice {
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
         self.prepared(point, cache, seed)
+    }
+
+    /// An error that sticks is answered to every later call, so one that does nothing tells.
+    fn condition(&mut self) -> Condition {
+        let answers = self.context.make_current().and_then(|()| self.stream.synchronize());
+        let Err(failure) = answers else { return Condition::Sound };
+        let managed = self.first().and_then(|gpu| gpu.management);
+        if managed.is_some_and(|(library, gpu)| library.is_lost(gpu)) {
+            return Condition::Lost(failure.to_string());
+        }
+        Condition::Broken
     }
 }
 

@@ -1,0 +1,163 @@
+//! GPUs that another process has, as a [`Device`].
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing, Workload};
+use kernelgauge_data::{
+    Bytes, CacheState, Environment, Failure, Machine, Nanos, Origin, Point, SkipReason,
+};
+
+use super::conversation::Conversation;
+use super::deadlines::Deadlines;
+use super::link::Starter;
+use super::wire::{Answer, Facts, Request};
+
+/// The GPUs of another process. What is asked through `&self` starts a process too where there
+/// is none, so the conversation is in a cell.
+pub struct RemoteDevice {
+    facts: Facts,
+    conversation: RefCell<Conversation>,
+}
+
+impl RemoteDevice {
+    /// Opens `gpus`, or all, in a process from `starter`; `tool` is the version of this program.
+    ///
+    /// # Errors
+    /// What the process says, or why it says nothing.
+    pub fn open(
+        starter: Box<dyn Starter>,
+        gpus: Option<Vec<u32>>,
+        tool: String,
+        deadlines: Deadlines,
+    ) -> Result<Self, DeviceError> {
+        let mut conversation = Conversation::new(starter, gpus, tool, deadlines);
+        let facts = conversation.open()?;
+        Ok(RemoteDevice { facts, conversation: RefCell::new(conversation) })
+    }
+
+    /// Asks what needs no operands.
+    fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+        let mut conversation = self.conversation.borrow_mut();
+        let within = conversation.deadlines.prepare(Bytes::default());
+        conversation.ask(request, within)
+    }
+
+    /// A size, where one is answered.
+    fn memory(&self, request: &Request) -> Option<Bytes> {
+        match self.ask(request) {
+            Ok(Answer::Memory(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+impl Device for RemoteDevice {
+    fn machine(&self) -> Machine {
+        self.facts.machine.clone()
+    }
+
+    fn origin(&self) -> Origin {
+        self.facts.origin
+    }
+
+    fn environment(&self) -> Environment {
+        self.facts.environment.clone()
+    }
+
+    fn lock_keys(&self) -> Vec<String> {
+        self.facts.lock_keys.clone()
+    }
+
+    fn free_memory(&self) -> Bytes {
+        self.memory(&Request::FreeMemory).unwrap_or_default()
+    }
+
+    fn timer(&self) -> Timer {
+        self.facts.timer
+    }
+
+    /// Where that cannot be asked, nothing: why not comes to light when the point is prepared.
+    fn memory_needed(&self, point: &Point, cache: CacheState) -> Bytes {
+        self.memory(&Request::MemoryNeeded(point.into(), cache)).unwrap_or_default()
+    }
+
+    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
+        match self.ask(&Request::Supports(point.into(), cache)) {
+            Ok(Answer::Supports(Some(reason))) => Err(reason),
+            _ => Ok(()),
+        }
+    }
+
+    fn prepare<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        let operands = self.memory_needed(point, cache);
+        let conversation = self.conversation.get_mut();
+        let within = conversation.deadlines.prepare(operands);
+        let request = Request::Prepare(point.into(), cache, seed);
+        match conversation.ask(&request, within)? {
+            Answer::Prepared(kernel) => {
+                Ok(Box::new(RemoteWorkload { kernel, operands, each: None, conversation }))
+            }
+            answer => Err(conversation.unexpected(&request, &answer)),
+        }
+    }
+
+    fn condition(&mut self) -> Condition {
+        self.conversation.get_mut().condition()
+    }
+}
+
+/// A point whose operands are in place in the other process.
+struct RemoteWorkload<'device> {
+    kernel: String,
+    operands: Bytes,
+    /// The time of one execution, as last measured.
+    each: Option<Nanos>,
+    conversation: &'device mut Conversation,
+}
+
+impl RemoteWorkload<'_> {
+    fn within(&self) -> Duration {
+        self.conversation.deadlines.prepare(self.operands)
+    }
+}
+
+impl Workload for RemoteWorkload<'_> {
+    fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        let within = self.within();
+        match self.conversation.ask_prepared(&Request::Verify, within)? {
+            Answer::Verified => Ok(()),
+            answer => Err(self.conversation.unexpected(&Request::Verify, &answer)),
+        }
+    }
+
+    fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
+        let request = Request::Time(executions);
+        let within = self.conversation.deadlines.time(executions, self.each, self.operands);
+        match self.conversation.ask_prepared(&request, within)? {
+            Answer::Timed(timing) => {
+                let each = timing.elapsed.get() / u64::from(timing.executions.max(1));
+                self.each = Some(Nanos::new(each));
+                Ok(timing)
+            }
+            answer => Err(self.conversation.unexpected(&request, &answer)),
+        }
+    }
+}
+
+impl Drop for RemoteWorkload<'_> {
+    fn drop(&mut self) {
+        let within = self.within();
+        // A process that is gone has released everything.
+        let _ = self.conversation.ask_prepared(&Request::Release, within);
+    }
+}

@@ -1,0 +1,128 @@
+//! Answers requests with a device: the other end of [`super::RemoteDevice`].
+//!
+//! One point is prepared at a time. After a device failure its operands are given up before the
+//! answer is sent, and the answer says what the device is still good for.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+
+use kernelgauge_cuda::{Device, Workload};
+use kernelgauge_data::{CacheState, Failure};
+
+use super::lines::Lines;
+use super::link::NoLine;
+use super::wire::{Answer, Request, WirePoint, line};
+
+/// The two directions of a conversation, as the answering side has them.
+pub struct Asked<R> {
+    /// Requests.
+    pub requests: Lines<R>,
+    /// Answers.
+    pub answers: Box<dyn Write>,
+}
+
+impl<R: Read + AsFd> Asked<R> {
+    /// The next request; none when the other side has ended.
+    ///
+    /// # Errors
+    /// A line that is no request.
+    pub fn next(&mut self) -> io::Result<Option<Request>> {
+        match self.requests.next(None) {
+            Ok(text) => serde_json::from_str(&text).map(Some).map_err(io::Error::other),
+            Err(NoLine::Noise(_)) => Err(io::ErrorKind::InvalidData.into()),
+            Err(NoLine::Ended | NoLine::Late) => Ok(None),
+        }
+    }
+
+    /// Sends an answer.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        let text = line(answer).map_err(io::Error::other)?;
+        self.answers.write_all(text.as_bytes())?;
+        self.answers.flush()
+    }
+}
+
+/// Answers until the other side has ended.
+///
+/// # Errors
+/// A line that is no request, or what the system says.
+pub fn serve<R: Read + AsFd>(asked: &mut Asked<R>, device: &mut dyn Device) -> io::Result<()> {
+    while let Some(request) = asked.next()? {
+        let answer = match request {
+            Request::Prepare(point, cache, seed) => {
+                match prepared(asked, device, &point, cache, seed)? {
+                    // Its operands are given up by now.
+                    Some(failure) => Answer::Failed(failure, device.condition()),
+                    None => Answer::Released,
+                }
+            }
+            request => unprepared(device, &request),
+        };
+        asked.answer(&answer)?;
+    }
+    Ok(())
+}
+
+/// Prepares a point and answers what is asked about it, until it is released (or the other side
+/// has ended), or the device fails.
+fn prepared<R: Read + AsFd>(
+    asked: &mut Asked<R>,
+    device: &mut dyn Device,
+    point: &WirePoint,
+    cache: CacheState,
+    seed: u64,
+) -> io::Result<Option<Failure>> {
+    let workload = point.point().and_then(|point| device.prepare(&point, cache, seed));
+    let mut workload = match workload {
+        Ok(workload) => workload,
+        Err(failure) => return Ok(Some(failure)),
+    };
+    asked.answer(&Answer::Prepared(workload.kernel().to_owned()))?;
+    while let Some(request) = asked.next()? {
+        match about_prepared(workload.as_mut(), &request) {
+            Ok(Answer::Released) => break,
+            Ok(answer) => asked.answer(&answer)?,
+            Err(failure) => return Ok(Some(failure)),
+        }
+    }
+    Ok(None)
+}
+
+/// The answer about a prepared point; an error where the device failed.
+fn about_prepared(workload: &mut dyn Workload, request: &Request) -> Result<Answer, Failure> {
+    let answer = match request {
+        Request::Verify => workload.verify().map(|()| Answer::Verified),
+        Request::Time(executions) => workload.time(*executions).map(Answer::Timed),
+        Request::Release => Ok(Answer::Released),
+        other => Err(Failure::Stated(format!("`{}` while a point is prepared", other.name()))),
+    };
+    match answer {
+        Err(failure @ (Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_))) => {
+            Err(failure)
+        }
+        Err(failure) => Ok(Answer::Failed(failure, kernelgauge_cuda::Condition::Sound)),
+        Ok(answer) => Ok(answer),
+    }
+}
+
+/// The answer to what needs no prepared point.
+fn unprepared(device: &mut dyn Device, request: &Request) -> Answer {
+    let failed = |failure| Answer::Failed(failure, kernelgauge_cuda::Condition::Sound);
+    match request {
+        Request::FreeMemory => Answer::Memory(device.free_memory()),
+        Request::Supports(point, cache) => match point.point() {
+            Ok(point) => Answer::Supports(device.supports(&point, *cache).err()),
+            Err(failure) => failed(failure),
+        },
+        Request::MemoryNeeded(point, cache) => match point.point() {
+            Ok(point) => Answer::Memory(device.memory_needed(&point, *cache)),
+            Err(failure) => failed(failure),
+        },
+        // A failure has given the operands up already.
+        Request::Release => Answer::Released,
+        other => failed(Failure::Stated(format!("`{}` while no point is prepared", other.name()))),
+    }
+}
