@@ -6,6 +6,7 @@ mod calibrate;
 mod command;
 mod gpus;
 mod gpus_at_fault;
+mod gpus_in_a_process;
 mod made_up_machine;
 mod predict;
 mod predict_batch;

@@ -39,16 +39,26 @@ pub fn remove_function(folder: &Path, name: &str) {
     fs::write(&path, bytes).unwrap();
 }
 
-/// Runs `calibrate` with the words of `line`, the driver in `folder`, and a fault.
-pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
-    let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
+/// `calibrate` with the words of `line`, the driver in `folder`, and a fault.
+pub fn command(folder: &Path, fault: &str, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_calibrate"));
+    command
         .args(line.split_whitespace())
         .current_dir(folder)
         .env("TMPDIR", folder)
         .env("LD_LIBRARY_PATH", folder.join("driver"))
-        .env("KERNELGAUGE_FAKE_FAULT", fault)
-        .output()
-        .unwrap();
+        .env("KERNELGAUGE_FAKE_FAULT", fault);
+    command
+}
+
+/// Runs `calibrate` so.
+pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
+    said(&mut command(folder, fault, line))
+}
+
+/// Runs `command` and keeps everything it says.
+pub fn said(command: &mut Command) -> Said {
+    let output = command.output().unwrap();
     Said {
         code: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -33,8 +33,9 @@ impl<R: Read + AsFd> Lines<R> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).take(end).collect();
-                return String::from_utf8(line)
-                    .map_err(|error| NoLine::Noise(String::from_utf8_lossy(error.as_bytes()).into()));
+                return String::from_utf8(line).map_err(|error| {
+                    NoLine::Noise(String::from_utf8_lossy(error.as_bytes()).into())
+                });
             }
             if self.buffer.len() > LONGEST_LINE {
                 let start = String::from_utf8_lossy(&self.buffer[..CHUNK.min(self.buffer.len())]);

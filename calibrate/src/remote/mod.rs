@@ -26,3 +26,6 @@ pub use deadlines::Deadlines;
 pub use device::RemoteDevice;
 pub use link::{Link, NoLine, Starter};
 pub use process::ProcessStarter;
+
+#[cfg(test)]
+mod tests;

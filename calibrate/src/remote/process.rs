@@ -46,7 +46,8 @@ impl Starter for ProcessStarter {
                 .spawn()
         });
         let mut child = child.map_err(|error| not_started(&error))?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(not_started(&io::Error::other("it has no output")));
         };

@@ -91,7 +91,10 @@ mod tests {
         check("token=hunter2-is-secret;", "token=*;");
         check("cannot open /home/bob/x.so: No such file", "cannot open * No such file");
         check("thread 'main' panicked at src/main.rs:4:5:", "thread 'main' panicked at *");
-        check("CUDA error 700: an illegal memory access\u{7}", "CUDA error 700: an illegal memory access");
+        check(
+            "CUDA error 700: an illegal memory access\u{7}",
+            "CUDA error 700: an illegal memory access",
+        );
         check("connect to 10.0.17.4:29501 failed", "connect to * failed");
     }
 }

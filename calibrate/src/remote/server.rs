@@ -26,7 +26,7 @@ impl<R: Read + AsFd> Asked<R> {
     ///
     /// # Errors
     /// A line that is no request.
-    pub fn next(&mut self) -> io::Result<Option<Request>> {
+    pub fn request(&mut self) -> io::Result<Option<Request>> {
         match self.requests.next(None) {
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(io::Error::other),
             Err(NoLine::Noise(_)) => Err(io::ErrorKind::InvalidData.into()),
@@ -50,7 +50,7 @@ impl<R: Read + AsFd> Asked<R> {
 /// # Errors
 /// A line that is no request, or what the system says.
 pub fn serve<R: Read + AsFd>(asked: &mut Asked<R>, device: &mut dyn Device) -> io::Result<()> {
-    while let Some(request) = asked.next()? {
+    while let Some(request) = asked.request()? {
         let answer = match request {
             Request::Prepare(point, cache, seed) => {
                 match prepared(asked, device, &point, cache, seed)? {
@@ -81,7 +81,7 @@ fn prepared<R: Read + AsFd>(
         Err(failure) => return Ok(Some(failure)),
     };
     asked.answer(&Answer::Prepared(workload.kernel().to_owned()))?;
-    while let Some(request) = asked.next()? {
+    while let Some(request) = asked.request()? {
         match about_prepared(workload.as_mut(), &request) {
             Ok(Answer::Released) => break,
             Ok(answer) => asked.answer(&answer)?,
@@ -100,9 +100,9 @@ fn about_prepared(workload: &mut dyn Workload, request: &Request) -> Result<Answ
         other => Err(Failure::Stated(format!("`{}` while a point is prepared", other.name()))),
     };
     match answer {
-        Err(failure @ (Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_))) => {
-            Err(failure)
-        }
+        Err(
+            failure @ (Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_)),
+        ) => Err(failure),
         Err(failure) => Ok(Answer::Failed(failure, kernelgauge_cuda::Condition::Sound)),
         Ok(answer) => Ok(answer),
     }

@@ -172,7 +172,8 @@ mod tests {
     fn every_point_of_both_plans_travels_unchanged() {
         for catalogue in [Catalogue::Processor, Catalogue::Gpu] {
             for candidate in Plan::of(catalogue, 0).points {
-                let request = Request::Prepare((&candidate.point).into(), candidate.cache, u64::MAX);
+                let request =
+                    Request::Prepare((&candidate.point).into(), candidate.cache, u64::MAX);
                 let text = line(&request).unwrap();
                 assert!(text.ends_with("}\n") && text.matches('\n').count() == 1);
                 let back: Request = serde_json::from_str(&text).unwrap();

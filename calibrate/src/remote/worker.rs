@@ -48,7 +48,7 @@ fn answer_all(tool: &str) -> io::Result<()> {
     let hello = Hello { protocol: PROTOCOL, tool: tool.to_owned() };
     answers.write_all(line(&hello).map_err(io::Error::other)?.as_bytes())?;
     let mut asked = Asked { requests: Lines::new(requests), answers: Box::new(answers) };
-    let Some(Request::Open(gpus)) = asked.next()? else { return Ok(()) };
+    let Some(Request::Open(gpus)) = asked.request()? else { return Ok(()) };
     match CudaDevice::open(gpus.as_deref()) {
         Ok(mut device) => {
             asked.answer(&Answer::Opened(Box::new(Facts::of(&device))))?;
