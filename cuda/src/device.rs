@@ -1,11 +1,13 @@
 //! The traits between a sweep and whatever it measures.
 
 use kernelgauge_data::{
-    Bytes, CacheState, Diagnostic, Environment, ExitStatus, Failure, Machine, Nanos, Origin, Point,
-    SkipReason,
+    Bytes, CacheState, Diagnostic, Environment, ExitStatus, Failure, Machine, Manner, Nanos,
+    Origin, Point, SkipReason,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::world::World;
 
 /// Something that executes points and times them.
 pub trait Device: Send {
@@ -48,10 +50,79 @@ pub trait Device: Send {
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure>;
 
+    /// As [`Device::supports`], for executing `point` in `manner`.
+    ///
+    /// # Errors
+    /// The reason, for the record of the point.
+    fn supports_in(
+        &self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+    ) -> Result<(), SkipReason> {
+        match manner {
+            Manner::Usual => self.supports(point, cache),
+            other => Err(SkipReason::Unsupported(format!("{} {other}", point.family()))),
+        }
+    }
+
+    /// As [`Device::prepare`], for executing `point` in `manner`.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    fn prepare_in<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        match manner {
+            Manner::Usual => self.prepare(point, cache, seed),
+            other => Err(Failure::Device(format!("unsupported: {} {other}", point.family()))),
+        }
+    }
+
+    /// Why work that never ended or failed may have spoilt this process for good, if any did: the
+    /// caller does better to go on in a new one.
+    fn spoilt(&self) -> Option<String> {
+        None
+    }
+
+    /// Files of this run beside its measurements, as name and text: what the libraries say of
+    /// their own choices.
+    fn attachments(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// A fresh id, by which the ranks of one communicator find each other across processes. This
+    /// process must live until all of them have joined.
+    ///
+    /// # Errors
+    /// What the library says; unsupported where a device has no collectives.
+    fn unique_id(&mut self) -> Result<Vec<u8>, Failure> {
+        Err(no_collectives())
+    }
+
+    /// Joins the communicator of `world` with this process's GPUs as its ranks; from then on
+    /// collectives of so many ranks are executed by all processes together.
+    ///
+    /// # Errors
+    /// What the library says, or that ranks are missing at the deadline; unsupported where a
+    /// device has no collectives.
+    fn join(&mut self, world: &World) -> Result<(), Failure> {
+        let _ = world;
+        Err(no_collectives())
+    }
+
     /// Whether it can go on after a failure; asked when nothing is prepared.
     fn condition(&mut self) -> Condition {
         Condition::Sound
     }
+}
+
+fn no_collectives() -> Failure {
+    Failure::Device("unsupported: this device has no collectives".to_owned())
 }
 
 /// What a device is still good for.

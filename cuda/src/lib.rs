@@ -13,5 +13,7 @@ pub mod nccl;
 pub mod nvidia;
 pub mod random;
 pub mod simulated;
+pub mod world;
 
 pub use device::{Condition, Device, DeviceError, Timer, Timing, Workload};
+pub use world::World;

@@ -21,6 +21,7 @@ pub mod fields;
 pub mod foreign;
 pub mod import;
 pub mod machine;
+mod manner;
 pub mod measurement;
 pub mod nearest;
 pub mod point;
@@ -39,12 +40,13 @@ pub use dtype::Dtype;
 pub use environment::Environment;
 pub use family::Family;
 pub use machine::{Hardware, Links, Machine, Origin};
+pub use manner::Manner;
 pub use measurement::{
     Failure, Flag, Flags, Measurement, Outcome, Record, SkipReason, Spread, StopReason,
 };
 pub use point::{
     AttentionPhase, AttentionPoint, Collective, CollectivePoint, CopyDirection, CopyPoint,
-    CustomPoint, Direction, Distribution, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
+    CustomPoint, Direction, Distribution, EVEN, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
     Optimizer, Point,
 };
 pub use units::{Bytes, Nanos, Shift};

@@ -289,6 +289,7 @@ fn collectives_have_no_answer_at_other_nodes_or_for_more_ranks_than_devices() {
             nodes,
             links: Links::Unstated,
             bytes,
+            imbalance: 100,
         })
     };
     let mut records = Vec::new();

@@ -278,6 +278,9 @@ pub struct CollectiveArguments {
     /// Nodes the ranks are spread over
     #[arg(long, default_value = "1", value_parser = count, allow_negative_numbers = true)]
     pub nodes: u64,
+    /// What the rank that sends most sends, in percent of the mean (all-to-all-v)
+    #[arg(long, default_value = "100", value_name = "PERCENT", value_parser = count, allow_negative_numbers = true)]
+    pub imbalance: u64,
     /// Element type [default: the machine's 16-bit float]
     #[arg(long)]
     pub dtype: Option<String>,

@@ -38,6 +38,7 @@ fn all_reduces() -> impl Iterator<Item = Point> {
                 nodes: 1,
                 links: Links::Nvswitch,
                 bytes: 1 << octave,
+                imbalance: 100,
             })
         })
     })

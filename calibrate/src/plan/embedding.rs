@@ -3,7 +3,7 @@
 
 use kernelgauge_data::point::REUSE_BINS;
 use kernelgauge_data::{
-    CacheState, Direction, Distribution, Dtype, EmbeddingPoint, Optimizer, Point,
+    CacheState, Direction, Distribution, Dtype, EmbeddingPoint, Manner, Optimizer, Point,
 };
 
 use super::scatter::{Scatter, log_between};
@@ -35,7 +35,12 @@ pub fn candidates() -> Vec<Candidate> {
             let mut add = |level: u8, shape, position| {
                 let point = bag(direction, optimizer, shape, kind.distribution(position));
                 let level = (level + later).min(DEEPEST);
-                candidates.push(Candidate { point, cache: CacheState::Hot, level });
+                candidates.push(Candidate {
+                    point,
+                    cache: CacheState::Hot,
+                    manner: Manner::Usual,
+                    level,
+                });
             };
             lines(&mut add);
             scattered(&mut add);

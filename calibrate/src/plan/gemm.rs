@@ -2,7 +2,7 @@
 //!
 //! Lines let a model interpolate; scattered shapes show it sizes that no register tile divides.
 
-use kernelgauge_data::{CacheState, Dtype, GemmPoint, Point};
+use kernelgauge_data::{CacheState, Dtype, GemmPoint, Manner, Point};
 
 use super::scatter::{Scatter, log_between};
 use super::{Candidate, DEEPEST};
@@ -34,7 +34,12 @@ pub fn candidates() -> Vec<Candidate> {
     for (dtype, scattered) in [(Dtype::F32, [48, 80, 96]), (Dtype::F64, [32, 48, 64])] {
         let mut add = |level, (m, n, k)| {
             let point = Point::Gemm(GemmPoint { dtype, batch: 1, m, n, k });
-            candidates.push(Candidate { point, cache: CacheState::Hot, level });
+            candidates.push(Candidate {
+                point,
+                cache: CacheState::Hot,
+                manner: Manner::Usual,
+                level,
+            });
         };
         LIMITS.into_iter().for_each(|shape| add(0, shape));
         for (site, (n, k)) in SITES.into_iter().enumerate() {

@@ -3,7 +3,9 @@
 //! A route is a line over the number of bytes: start-up cost, the bend, and the bandwidth at
 //! its end.
 
-use kernelgauge_data::{CacheState, CopyDirection, CopyPoint, Dtype, MemoryOp, MemoryPoint, Point};
+use kernelgauge_data::{
+    CacheState, CopyDirection, CopyPoint, Dtype, Manner, MemoryOp, MemoryPoint, Point,
+};
 
 use super::scatter::{Scatter, log_between};
 use super::{Candidate, DEEPEST};
@@ -24,14 +26,14 @@ pub fn candidates() -> Vec<Candidate> {
     for (direction, pinned, cache, largest) in routes() {
         line(largest, |level, bytes| {
             let point = Point::Copy(CopyPoint { direction, pinned, bytes });
-            candidates.push(Candidate { point, cache, level });
+            candidates.push(Candidate { point, cache, manner: Manner::Usual, level });
         });
     }
     for cache in [CacheState::Hot, CacheState::Cold] {
         line(LARGEST_FILL, |level, columns| {
             let (op, dtype) = (MemoryOp::Fill, Dtype::F32);
             let point = Point::Memory(MemoryPoint { op, dtype, rows: 1, columns });
-            candidates.push(Candidate { point, cache, level });
+            candidates.push(Candidate { point, cache, manner: Manner::Usual, level });
         });
     }
     candidates

@@ -21,7 +21,7 @@ pub mod show;
 
 use std::collections::BTreeMap;
 
-use kernelgauge_data::{CacheState, Family, Nanos, Point, fields};
+use kernelgauge_data::{CacheState, Family, Manner, Nanos, Point, fields};
 use sha2::{Digest as _, Sha256};
 
 pub use catalogue::Catalogue;
@@ -40,6 +40,8 @@ pub struct Candidate {
     pub point: Point,
     /// Hot or cold operands.
     pub cache: CacheState,
+    /// How it is executed.
+    pub manner: Manner,
     /// The pass: 0 is the coarse one that covers the domain.
     pub level: u8,
 }
@@ -76,15 +78,15 @@ impl Plan {
 
     /// The plan of `seed` from `catalogue`.
     pub fn of(catalogue: Catalogue, seed: u64) -> Self {
-        let mut lowest: BTreeMap<(Point, CacheState), u8> = BTreeMap::new();
+        let mut lowest: BTreeMap<(Point, CacheState, Manner), u8> = BTreeMap::new();
         for candidate in catalogue.candidates() {
             let level = candidate.level.max(pass_by_length(&candidate.point, catalogue));
-            let key = (candidate.point, candidate.cache);
+            let key = (candidate.point, candidate.cache, candidate.manner);
             lowest.entry(key).and_modify(|known| *known = level.min(*known)).or_insert(level);
         }
         let points = lowest
             .into_iter()
-            .map(|((point, cache), level)| Candidate { point, cache, level })
+            .map(|((point, cache, manner), level)| Candidate { point, cache, manner, level })
             .collect();
         Plan { points: order::spread(points, seed), seed, catalogue }
     }
@@ -104,12 +106,16 @@ impl Plan {
     /// sha256 over every point in order: two plans with the same hash are the same plan.
     pub fn hash(&self) -> String {
         let mut hasher = Sha256::new();
-        for Candidate { point, cache, .. } in &self.points {
+        for Candidate { point, cache, manner, .. } in &self.points {
             hasher.update(point.family().name());
             for (column, value) in fields::write_point(point) {
                 hasher.update(format!(",{column}={value}"));
             }
-            hasher.update(format!(",cache={}\n", cache.name()));
+            hasher.update(format!(",cache={}", cache.name()));
+            if *manner != Manner::Usual {
+                hasher.update(format!(",manner={manner}"));
+            }
+            hasher.update("\n");
         }
         hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -17,7 +17,8 @@ pub fn spread(candidates: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
     let mut groups: BTreeMap<_, Vec<Candidate>> = BTreeMap::new();
     for candidate in candidates {
         let point = &candidate.point;
-        let group = (candidate.level, point.family(), point.variant(), candidate.cache);
+        let condition = (candidate.cache, candidate.manner);
+        let group = (candidate.level, point.family(), point.variant(), condition);
         groups.entry(group).or_default().push(candidate);
     }
     let mut random = Random::new(seed);

@@ -155,7 +155,7 @@ pub fn fitting(
     let possible = selected.iter().filter(|index| {
         let candidate = &plan.points[**index];
         device.memory_needed(&candidate.point, candidate.cache) <= free
-            && device.supports(&candidate.point, candidate.cache).is_ok()
+            && device.supports_in(&candidate.point, candidate.cache, candidate.manner).is_ok()
     });
     possible
         .filter(|index| {
@@ -186,7 +186,9 @@ fn suite<'p>(
     for index in indices {
         let candidate = &plan.points[*index];
         let needs = device.memory_needed(&candidate.point, candidate.cache);
-        if needs > free || device.supports(&candidate.point, candidate.cache).is_err() {
+        if needs > free
+            || device.supports_in(&candidate.point, candidate.cache, candidate.manner).is_err()
+        {
             suite.skipped += 1;
             continue;
         }

@@ -269,8 +269,8 @@ impl Sweep<'_, '_> {
     }
 
     fn skip_reason(&self, index: usize) -> Option<SkipReason> {
-        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
-        if let Err(reason) = self.device.supports(point, *cache) {
+        let Candidate { point, cache, manner, .. } = &self.setting.plan.points[index];
+        if let Err(reason) = self.device.supports_in(point, *cache, *manner) {
             return Some(reason);
         }
         let needs = self.device.memory_needed(point, *cache);
@@ -283,9 +283,9 @@ impl Sweep<'_, '_> {
         options: MeasureOptions,
         kernel: &mut String,
     ) -> Result<Taken, NotTaken> {
-        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        let Candidate { point, cache, manner, .. } = &self.setting.plan.points[index];
         let seed = operand_seed(self.setting.plan.seed, index);
-        let mut workload = self.device.prepare(point, *cache, seed)?;
+        let mut workload = self.device.prepare_in(point, *cache, *manner, seed)?;
         workload.kernel().clone_into(kernel);
         measure(workload.as_mut(), self.timer, options, &mut self.watcher)
     }

@@ -48,6 +48,7 @@ fn data() -> DataSet {
             nodes: 1,
             links: Links::Unstated,
             bytes,
+            imbalance: 100,
         };
         records.push(record(Point::Collective(point), 5_000 + bytes, ""));
     }

@@ -79,6 +79,7 @@ fn what_the_processor_lacks_is_refused_with_a_reason() {
         nodes: 1,
         links: Links::Unstated,
         bytes: 1 << 20,
+        imbalance: 100,
     });
     let odd = MemoryPoint { op: MemoryOp::Concat, dtype: Dtype::F32, rows: 2, columns: 3 };
     let (hot, cold) = (CacheState::Hot, CacheState::Cold);

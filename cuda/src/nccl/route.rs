@@ -73,6 +73,7 @@ mod tests {
             nodes: 1,
             links: Links::Nvswitch,
             bytes,
+            imbalance: 100,
         };
         for (collective, bytes, count) in [
             (Collective::AllReduce, 1024, Some(256)),

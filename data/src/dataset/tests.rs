@@ -70,6 +70,7 @@ fn of_many_families() -> DataSet {
         nodes: 1,
         links: Links::Unstated,
         bytes: 1 << 20,
+        imbalance: 100,
     });
     let mut manifest = Manifest::new(machine(), Origin::Synthetic);
     manifest.environment.set("threads", "2");

@@ -88,6 +88,7 @@ fn is_neutral(column: &str, value: &str, record: &Record) -> bool {
         ("rows", Point::Memory(_)) => value == "1",
         ("kv_dtype", Point::Attention(point)) => point.kv_dtype == point.dtype,
         ("window", _) => value == "0",
+        ("imbalance", _) => value == "100",
         ("status", _) => value == "ok",
         _ => value.is_empty(),
     }

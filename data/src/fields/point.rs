@@ -10,7 +10,7 @@ use crate::fields::error::FieldError;
 use crate::machine::Links;
 use crate::nearest::UnknownName;
 use crate::point::{
-    AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Distribution, EmbeddingPoint,
+    AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Distribution, EVEN, EmbeddingPoint,
     GemmPoint, MemoryPoint, Optimizer, Point,
 };
 
@@ -28,7 +28,8 @@ const EMBEDDING: [&str; 9] = [
 ];
 const MEMORY: [&str; 6] = ["op", "dtype", "elements", "bytes_read", "bytes_written", "rows"];
 const COPY: [&str; 3] = ["direction", "pinned", "bytes"];
-const COLLECTIVE: [&str; 6] = ["collective", "dtype", "ranks", "nodes", "links", "bytes"];
+const COLLECTIVE: [&str; 7] =
+    ["collective", "dtype", "ranks", "nodes", "links", "bytes", "imbalance"];
 const ATTENTION: [&str; 10] = [
     "phase",
     "dtype",
@@ -61,8 +62,8 @@ pub const fn columns(family: Family) -> &'static [&'static str] {
 /// The leading fields of [`columns`] that every file has, before its `time_us`.
 pub fn base_columns(family: Family) -> &'static [&'static str] {
     let optional = match family {
-        Family::Gemm | Family::Copy | Family::Collective | Family::Custom => 0,
-        Family::Embedding | Family::Memory => 1,
+        Family::Gemm | Family::Copy | Family::Custom => 0,
+        Family::Embedding | Family::Memory | Family::Collective => 1,
         Family::Attention => 2,
     };
     let all = columns(family);
@@ -71,7 +72,7 @@ pub fn base_columns(family: Family) -> &'static [&'static str] {
 
 /// Reads and checks a point of `family`. Allocates nothing unless it fails (custom points
 /// excepted). Absent fields take their neutral value: `batch` (of a GEMM), `rows` (of a memory
-/// op) and `nodes` 1, `pinned` false, `links` unstated, `optimizer` sgd, `distribution`
+/// op) and `nodes` 1, `pinned` false, `links` unstated, `imbalance` 100, `optimizer` sgd, `distribution`
 /// uniform, `kv_dtype` the `dtype`, `window` 0. A memory op may give `columns` in place of
 /// `elements`; its byte counts follow from its shape and are compared where stated.
 ///
@@ -123,6 +124,7 @@ pub fn write_point(point: &Point) -> Vec<(Cow<'static, str>, String)> {
             text(p.nodes),
             p.links.to_string(),
             text(p.bytes),
+            text(p.imbalance),
         ],
         Point::Attention(p) => vec![
             p.phase.name().to_owned(),
@@ -261,6 +263,7 @@ impl<'a> Fields<'_, 'a> {
             nodes: self.integer_or("nodes", 1)?,
             links: self.word_or("links", Links::Unstated)?,
             bytes: self.integer("bytes")?,
+            imbalance: self.integer_or("imbalance", EVEN)?,
         }))
     }
 
@@ -368,6 +371,7 @@ mod tests {
                 nodes: 2,
                 links: Links::Nvswitch,
                 bytes: 1 << 26,
+                imbalance: 100,
             }),
             Point::Attention(AttentionPoint {
                 phase: AttentionPhase::Generation,

@@ -284,6 +284,7 @@ fn record(
         nodes,
         links: if nodes > 1 { Links::Network } else { options.links },
         bytes: line.bytes(ranks).unwrap_or_default(),
+        imbalance: 100,
     });
     let time = point.check().map_err(|error| error.to_string()).and_then(|()| {
         Nanos::from_us(line.median() * columns.unit_us).map_err(|e: UnitError| e.to_string())

@@ -131,11 +131,23 @@ pub struct CollectivePoint {
     pub links: Links,
     /// Size as nccl-tests counts `size`: the larger of a rank's send and receive buffer.
     pub bytes: u64,
+    /// What the rank that sends most sends, in percent of what a rank sends on average. [`EVEN`]
+    /// for every collective but all-to-all-v, where `bytes` is what a rank sends on average: each
+    /// rank sends equal parts to all ranks, so that all receive `bytes`, as where the ranks hold
+    /// embedding tables of different width.
+    pub imbalance: u64,
 }
+
+/// The imbalance of ranks that all send as much.
+pub const EVEN: u64 = 100;
 
 impl CollectivePoint {
     pub(super) fn variant(&self) -> VariantName {
-        VariantName::join(&[self.collective.name(), self.dtype.name()])
+        let mut name = VariantName::join(&[self.collective.name(), self.dtype.name()]);
+        if self.imbalance != EVEN {
+            name.push(&format!("/{}", self.imbalance));
+        }
+        name
     }
 
     pub(super) fn parameter_names(&self) -> [&'static str; 3] {
@@ -165,6 +177,7 @@ impl CollectivePoint {
                 "a collective needs at least 2 ranks, not {ranks}"
             )));
         }
+        self.check_imbalance()?;
         if self.nodes > self.ranks {
             let (ranks, nodes) = (self.ranks, self.nodes);
             return Err(PointError::Inconsistent(format!(
@@ -185,11 +198,52 @@ impl CollectivePoint {
         }
         Ok(())
     }
+
+    fn check_imbalance(&self) -> Result<(), PointError> {
+        let CollectivePoint { collective, ranks, imbalance, .. } = *self;
+        if imbalance != EVEN && collective != Collective::AllToAllV {
+            return Err(PointError::Inconsistent(format!(
+                "`imbalance` is {imbalance} %, and the ranks of {collective} all send as much"
+            )));
+        }
+        let most = ranks.saturating_mul(EVEN);
+        if !(EVEN..=most).contains(&imbalance) {
+            return Err(PointError::Inconsistent(format!(
+                "`imbalance` is {imbalance} %; with {ranks} ranks it is {EVEN} to {most} %"
+            )));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_may_send_unequal_shares_in_an_all_to_all_v_alone() {
+        let point = |collective, imbalance| CollectivePoint {
+            collective,
+            dtype: Dtype::F16,
+            ranks: 4,
+            nodes: 1,
+            links: Links::Unstated,
+            bytes: 1024,
+            imbalance,
+        };
+        let skewed = point(Collective::AllToAllV, 250);
+        assert_eq!(skewed.check(), Ok(()));
+        assert_eq!(skewed.variant().as_str(), "all_to_all_v/f16/250");
+        assert_eq!(point(Collective::AllToAllV, EVEN).variant().as_str(), "all_to_all_v/f16");
+        for (collective, imbalance, words) in [
+            (Collective::AllReduce, 250, "the ranks of all_reduce all send as much"),
+            (Collective::AllToAllV, 99, "with 4 ranks it is 100 to 400 %"),
+            (Collective::AllToAllV, 401, "with 4 ranks it is 100 to 400 %"),
+        ] {
+            let error = point(collective, imbalance).check().unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
 
     #[test]
     fn spellings_of_other_tools_are_read() {

@@ -19,7 +19,7 @@ mod parts;
 mod rebuilt;
 
 pub use attention::{AttentionPhase, AttentionPoint};
-pub use collective::{Collective, CollectivePoint};
+pub use collective::{Collective, CollectivePoint, EVEN};
 pub use copy::{CopyDirection, CopyPoint};
 pub use custom::CustomPoint;
 pub use embedding::{

@@ -3,7 +3,7 @@
 use crate::family::Family;
 use crate::machine::Links;
 use crate::point::{
-    AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Direction, Distribution,
+    AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Direction, Distribution, EVEN,
     EmbeddingPoint, GemmPoint, MemoryPoint, Optimizer, Point,
 };
 
@@ -42,14 +42,17 @@ impl Point {
                 pinned: *pinned == "pinned",
                 bytes: value("bytes")?,
             }),
-            (Family::Collective, [collective, dtype]) => Point::Collective(CollectivePoint {
-                collective: collective.parse().ok()?,
-                dtype: dtype.parse().ok()?,
-                ranks: value("ranks")?,
-                nodes: value("nodes")?,
-                links: Links::Unstated,
-                bytes: value("bytes")?,
-            }),
+            (Family::Collective, [collective, dtype, skew @ ..]) if skew.len() < 2 => {
+                Point::Collective(CollectivePoint {
+                    collective: collective.parse().ok()?,
+                    dtype: dtype.parse().ok()?,
+                    ranks: value("ranks")?,
+                    nodes: value("nodes")?,
+                    links: Links::Unstated,
+                    bytes: value("bytes")?,
+                    imbalance: skew.first().map_or(Some(EVEN), |text| text.parse().ok())?,
+                })
+            }
             (Family::Attention, [phase, dtype, kv_dtype]) => Point::Attention(AttentionPoint {
                 phase: phase.parse().ok()?,
                 dtype: dtype.parse().ok()?,
@@ -135,6 +138,9 @@ mod tests {
         let fields = [("collective", "all_reduce"), ("dtype", "f16"), ("ranks", "8")];
         let sized: Vec<(&str, &str)> = fields.into_iter().chain([("bytes", "64")]).collect();
         check(Family::Collective, &sized);
+        let fields = [("collective", "all_to_all_v"), ("dtype", "f16"), ("ranks", "8")];
+        let skewed = fields.into_iter().chain([("bytes", "64"), ("imbalance", "150")]);
+        check(Family::Collective, &skewed.collect::<Vec<_>>());
         let fields = [("phase", "generation"), ("dtype", "bf16"), ("batch", "1"), ("heads", "8")];
         let more = [("kv_heads", "8"), ("head_dim", "64"), ("query_len", "1"), ("kv_len", "99")];
         let all: Vec<(&str, &str)> = fields.into_iter().chain(more).collect();

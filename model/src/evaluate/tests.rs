@@ -35,6 +35,7 @@ fn data_set() -> DataSet {
                     nodes: 1,
                     links: Links::Nvlink,
                     bytes,
+                    imbalance: 100,
                 }),
                 conditions: Conditions::default(),
                 outcome: Outcome::Measured(Measurement::stated(Nanos::saturating(time))),

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kernelgauge_data::import::nccl_tests::IN_PLACE;
-use kernelgauge_data::{CacheState, Family, InputContent, Point, Record};
+use kernelgauge_data::{CacheState, Family, InputContent, Manner, Point, Record};
 
 use crate::math::{log2, median};
 use crate::rows::{Row, fold};
@@ -39,22 +38,30 @@ pub(crate) fn groups(records: &[Record]) -> Vec<Group<'_>> {
         .map(|run| {
             let records: Vec<&Record> = run.iter().map(|(_, _, _, record)| *record).collect();
             let (family, name, cache, _) = &run[0];
-            let rows = of_one_shape(fold(&of_one_content(&out_of_place(&records))));
+            let rows = of_one_shape(fold(&of_one_content(&in_the_usual_manner(&records))));
             Group { family: *family, name: name.clone(), cache: *cache, rows }
         })
         .collect()
 }
 
-/// Of a collective measured with two buffers and with one, the former is taken: it is the
-/// commoner use, and the two times differ. One that was measured in place only stays.
-fn out_of_place<'data>(records: &[&'data Record]) -> Vec<&'data Record> {
-    let in_place = |record: &Record| record.conditions.kernel == IN_PLACE;
-    if !records.iter().any(|record| in_place(record)) {
+/// What was measured in another manner than the usual one takes another time and is left out,
+/// unless a variant has nothing else. A collective measured in place alone stays: it is the
+/// commoner use to have two buffers, and one only where that is all the source has.
+fn in_the_usual_manner<'data>(records: &[&'data Record]) -> Vec<&'data Record> {
+    let manner = |record: &Record| Manner::of(&record.conditions);
+    let usual: BTreeSet<&Point> = records
+        .iter()
+        .filter(|record| manner(record) == Manner::Usual)
+        .map(|record| &record.point)
+        .collect();
+    if usual.len() == records.len() {
         return records.to_vec();
     }
-    let elsewhere: BTreeSet<&Point> =
-        records.iter().filter(|record| !in_place(record)).map(|record| &record.point).collect();
-    let stays = |record: &&&Record| !in_place(record) || !elsewhere.contains(&record.point);
+    let stays = |record: &&&Record| match manner(record) {
+        Manner::Usual => true,
+        Manner::InPlace => !usual.contains(&record.point),
+        Manner::Isolated | Manner::Pair { .. } => usual.is_empty(),
+    };
     records.iter().filter(stays).copied().collect()
 }
 
@@ -158,6 +165,7 @@ mod tests {
                 nodes: 1,
                 links: Links::Unstated,
                 bytes,
+                imbalance: 100,
             }),
             conditions: Conditions { kernel: kernel.to_owned(), ..Conditions::default() },
             outcome: Outcome::Measured(Measurement::stated(Nanos::new(time))),

@@ -103,10 +103,18 @@ pub fn collective(
     let op = collective.name().replace('_', "-");
     let vocabulary = Vocabulary::new(subject, &op, collective.name());
     let dtype = vocabulary.collective_dtype(collective, arguments.dtype.as_deref())?;
-    let CollectiveArguments { ranks, nodes, .. } = *arguments;
+    let CollectiveArguments { ranks, nodes, imbalance, .. } = *arguments;
     let bytes = bytes(&arguments.bytes)?;
     let links = subject.links;
-    Ok(Point::Collective(CollectivePoint { collective, dtype, ranks, nodes, links, bytes }))
+    Ok(Point::Collective(CollectivePoint {
+        collective,
+        dtype,
+        ranks,
+        nodes,
+        links,
+        bytes,
+        imbalance,
+    }))
 }
 
 pub fn custom(arguments: &CustomArguments) -> Result<Point, QuestionError> {

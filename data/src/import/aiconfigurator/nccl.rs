@@ -22,5 +22,6 @@ pub(super) fn point(row: &Row<'_>, options: &ImportOptions) -> Result<Point, Str
         nodes,
         links: if nodes > 1 { Links::Network } else { options.links },
         bytes,
+        imbalance: 100,
     }))
 }

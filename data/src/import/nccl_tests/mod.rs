@@ -28,7 +28,7 @@ use facts::Program;
 use pasted::RunsSeen;
 
 /// The `kernel` of records measured with one buffer for sending and receiving.
-pub const IN_PLACE: &str = "in_place";
+pub const IN_PLACE: &str = crate::manner::IN_PLACE;
 
 /// Why a log or report is not imported.
 #[derive(Debug, Clone, PartialEq, Error)]

@@ -253,6 +253,7 @@ impl Resolved {
             nodes: self.nodes,
             links: self.links,
             bytes: row.size,
+            imbalance: 100,
         })
     }
 
