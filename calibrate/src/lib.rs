@@ -33,6 +33,7 @@ pub mod merge;
 pub mod open;
 pub mod plan;
 pub mod progress;
+pub mod ranks;
 pub mod remote;
 pub mod report;
 pub mod summary;

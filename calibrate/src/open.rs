@@ -1,6 +1,6 @@
 //! Turns a device list into a device that can be measured, or into the reason why not.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kernelgauge_cuda::host::HostDevice;
 use kernelgauge_cuda::simulated::SimulatedDevice;
@@ -8,7 +8,11 @@ use kernelgauge_cuda::{Device, DeviceError};
 
 use crate::clock::Clock;
 use crate::device_list::DeviceList;
+use crate::error::CommandError;
+use crate::interrupt::Interrupt;
 use crate::plan::Catalogue;
+use crate::ranks::{self, Meeting, Place, SpreadDevice};
+use crate::remote::wire::{Facts, Gpus};
 use crate::remote::{Deadlines, ProcessStarter, RemoteDevice};
 
 /// Seed of the noise of the simulated device.
@@ -54,16 +58,48 @@ pub fn open(list: &DeviceList, opening: &Opening<'_>) -> Result<Opened, DeviceEr
             let clock = Clock::Virtual(device.clock());
             Ok(Opened { device: Box::new(device), clock, catalogue: Catalogue::Processor })
         }
-        DeviceList::AllGpus => gpus(None, opening, clock),
-        DeviceList::Gpus(numbers) => gpus(Some(numbers.clone()), opening, clock),
+        DeviceList::AllGpus => gpus(Gpus::All, opening, clock),
+        DeviceList::Gpus(numbers) => gpus(Gpus::These(numbers.clone()), opening, clock),
     }
 }
 
-fn gpus(
-    numbers: Option<Vec<u32>>,
+/// Opens what `list` names for a run of several processes. Rank 0 has the GPUs of all; any other
+/// serves its own until the run is over, and then has none.
+///
+/// # Errors
+/// What is missing, why the ranks do not come together, or that rank 0 has ended.
+pub fn open_ranks(
+    list: &DeviceList,
     opening: &Opening<'_>,
-    clock: Clock,
-) -> Result<Opened, DeviceError> {
+    place: &Place,
+    within: Duration,
+) -> Result<Option<Opened>, CommandError> {
+    let interrupt = if place.rank > 0 { Interrupt::listen().ok() } else { None };
+    let numbers = match list {
+        DeviceList::Gpus(numbers) => Some(numbers.clone()),
+        _ => None,
+    };
+    let chosen = match (place.local, numbers) {
+        // Several processes on this node: one GPU each.
+        (Some((rank, ranks)), numbers) if ranks > 1 => Gpus::Nth(rank as usize, numbers),
+        (_, Some(numbers)) => Gpus::These(numbers),
+        (_, None) => Gpus::All,
+    };
+    let (tool, deadlines) = (opening.tool, opening.deadlines);
+    let mut own = RemoteDevice::open(Box::new(ProcessStarter), chosen, tool.to_owned(), deadlines)?;
+    let meeting = Meeting { place, facts: Facts::of(&own), tool, within };
+    if place.rank > 0 {
+        ranks::serve(&meeting, &mut own)?;
+        drop(interrupt);
+        return Ok(None);
+    }
+    let (arrived, nodes) = ranks::gather(&meeting)?;
+    let device = SpreadDevice::open(own, arrived, nodes, tool, deadlines)?;
+    let clock = Clock::Wall(opening.began);
+    Ok(Some(Opened { device: Box::new(device), clock, catalogue: Catalogue::Gpu }))
+}
+
+fn gpus(numbers: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, DeviceError> {
     let starter = Box::new(ProcessStarter);
     let tool = opening.tool.to_owned();
     let device = RemoteDevice::open(starter, numbers, tool, opening.deadlines)?;

@@ -11,4 +11,5 @@ mod made_up_machine;
 mod predict;
 mod predict_batch;
 mod predict_mistakes;
+mod ranks;
 mod stand_in;

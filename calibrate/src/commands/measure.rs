@@ -23,6 +23,7 @@ use crate::open::{self, Opening};
 use crate::plan::show::{self, Overview};
 use crate::plan::{DEEPEST, Plan, Selection};
 use crate::progress::Progress;
+use crate::ranks;
 use crate::remote::Deadlines;
 use crate::sweep::{self, End, Setting};
 
@@ -60,7 +61,18 @@ pub fn run(
         tool: &around.tool_version(),
         began: around.began,
     };
-    let open::Opened { mut device, clock, catalogue } = open::open(&list, &opening)?;
+    let opened = match place(arguments, &list)? {
+        None => open::open(&list, &opening)?,
+        Some(place) => {
+            let within = arguments.join_within.unwrap_or(ranks::JOIN_WITHIN);
+            match open::open_ranks(&list, &opening, &place, within)? {
+                Some(opened) => opened,
+                // Another rank: rank 0 has measured with it, and says everything.
+                None => return Ok(ExitStatus::Success),
+            }
+        }
+    };
+    let open::Opened { mut device, clock, catalogue } = opened;
     let machine = device.machine();
     let plan = Plan::of(catalogue, arguments.seed);
     let deepest = if arguments.quick { 0 } else { DEEPEST };
@@ -75,6 +87,20 @@ pub fn run(
         return show_plan(arguments.format, &run, time, device.as_ref(), around);
     }
     measure(arguments, &run, device.as_mut(), &clock, around)
+}
+
+/// The place of this process, where GPUs are measured by several.
+fn place(
+    arguments: &MeasureArguments,
+    list: &DeviceList,
+) -> Result<Option<ranks::Place>, CommandError> {
+    if !matches!(list, DeviceList::AllGpus | DeviceList::Gpus(_)) {
+        return Ok(None);
+    }
+    let MeasureArguments { rank, ranks, master, .. } = arguments;
+    let flags = ranks::Flags { rank: *rank, ranks: *ranks, master: master.as_deref() };
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Ok(ranks::detect(flags, &variable)?)
 }
 
 fn measuring(arguments: &MeasureArguments) -> MeasureOptions {

@@ -9,7 +9,7 @@ use kernelgauge_data::{Failure, table};
 
 use super::deadlines::Deadlines;
 use super::link::{Link, NoLine, Starter};
-use super::wire::{Answer, Facts, Hello, PROTOCOL, Request, line};
+use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, Request, line};
 
 /// A process whose output has ended is about to end.
 const SOON: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// What is said to the process that has the GPUs.
 pub struct Conversation {
     starter: Box<dyn Starter>,
-    gpus: Option<Vec<u32>>,
+    gpus: Gpus,
     tool: String,
     /// How long answers may take.
     pub deadlines: Deadlines,
@@ -28,12 +28,7 @@ pub struct Conversation {
 
 impl Conversation {
     /// With processes from `starter` that open `gpus`, of the version `tool`.
-    pub fn new(
-        starter: Box<dyn Starter>,
-        gpus: Option<Vec<u32>>,
-        tool: String,
-        deadlines: Deadlines,
-    ) -> Self {
+    pub fn new(starter: Box<dyn Starter>, gpus: Gpus, tool: String, deadlines: Deadlines) -> Self {
         Conversation { starter, gpus, tool, deadlines, link: None, facts: None, lost: None }
     }
 
@@ -73,13 +68,22 @@ impl Conversation {
     /// # Errors
     /// What the device says, or why there is no answer.
     pub fn ask(&mut self, request: &Request, within: Duration) -> Result<Answer, Failure> {
+        self.ready()?;
+        self.exchange(request, Instant::now() + within)
+    }
+
+    /// Makes sure that there is a process to be asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn ready(&mut self) -> Result<(), Failure> {
         if let Some(what) = &self.lost {
             return Err(Failure::AfterDeviceLost(what.clone()));
         }
-        if self.link.is_none() {
-            self.reopen()?;
+        if self.link.as_mut().is_some_and(|link| !link.is_open()) {
+            self.end(SOON);
         }
-        self.exchange(request, Instant::now() + within)
+        if self.link.is_none() { self.reopen() } else { Ok(()) }
     }
 
     /// Asks about the point that is prepared, which a new process would know nothing of.
@@ -91,6 +95,16 @@ impl Conversation {
             return Err(Failure::Device(format!("{} was replaced", self.starter.name())));
         }
         self.exchange(request, Instant::now() + within)
+    }
+
+    /// Whether there is a process, as far as that is known without asking it.
+    pub fn is_connected(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.is_open())
+    }
+
+    /// Whom it is with, for sentences.
+    pub fn name(&self) -> String {
+        self.starter.name()
     }
 
     /// Whether the device is gone for every process.
@@ -117,11 +131,23 @@ impl Conversation {
     }
 
     fn exchange(&mut self, request: &Request, until: Instant) -> Result<Answer, Failure> {
-        let text = line(request).map_err(|error| Failure::Device(error.to_string()))?;
-        if let Some(link) = &mut self.link {
-            // That the other side has ended is found when nothing comes from it.
+        self.send(request);
+        self.collect(request, until)
+    }
+
+    /// Sends a request whose answer is collected later. That the other side has ended is found
+    /// when nothing comes from it.
+    pub fn send(&mut self, request: &Request) {
+        if let (Some(link), Ok(text)) = (&mut self.link, line(request)) {
             let _ = link.send(&text);
         }
+    }
+
+    /// The answer to a request that was sent.
+    ///
+    /// # Errors
+    /// What the device says, or why there is no answer.
+    pub fn collect(&mut self, request: &Request, until: Instant) -> Result<Answer, Failure> {
         let text = self.receive(request.name(), until)?;
         match serde_json::from_str(&text) {
             Ok(Answer::Failed(failure, condition)) => {

@@ -3,15 +3,15 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing, Workload};
+use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing, Workload, World};
 use kernelgauge_data::{
-    Bytes, CacheState, Environment, Failure, Machine, Nanos, Origin, Point, SkipReason,
+    Bytes, CacheState, Environment, Failure, Machine, Manner, Nanos, Origin, Point, SkipReason,
 };
 
 use super::conversation::Conversation;
 use super::deadlines::Deadlines;
 use super::link::Starter;
-use super::wire::{Answer, Facts, Request};
+use super::wire::{Answer, Facts, Gpus, Request};
 
 /// The GPUs of another process. What is asked through `&self` starts a process too where there
 /// is none, so the conversation is in a cell.
@@ -21,19 +21,24 @@ pub struct RemoteDevice {
 }
 
 impl RemoteDevice {
-    /// Opens `gpus`, or all, in a process from `starter`; `tool` is the version of this program.
+    /// Opens `gpus` in a process from `starter`; `tool` is the version of this program.
     ///
     /// # Errors
     /// What the process says, or why it says nothing.
     pub fn open(
         starter: Box<dyn Starter>,
-        gpus: Option<Vec<u32>>,
+        gpus: Gpus,
         tool: String,
         deadlines: Deadlines,
     ) -> Result<Self, DeviceError> {
         let mut conversation = Conversation::new(starter, gpus, tool, deadlines);
         let facts = conversation.open()?;
         Ok(RemoteDevice { facts, conversation: RefCell::new(conversation) })
+    }
+
+    /// What is said to its process.
+    pub fn into_conversation(self) -> Conversation {
+        self.conversation.into_inner()
     }
 
     /// Asks what needs no operands.
@@ -83,7 +88,16 @@ impl Device for RemoteDevice {
     }
 
     fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
-        match self.ask(&Request::Supports(point.into(), cache)) {
+        self.supports_in(point, cache, Manner::Usual)
+    }
+
+    fn supports_in(
+        &self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+    ) -> Result<(), SkipReason> {
+        match self.ask(&Request::Supports(point.into(), cache, manner)) {
             Ok(Answer::Supports(Some(reason))) => Err(reason),
             _ => Ok(()),
         }
@@ -95,20 +109,73 @@ impl Device for RemoteDevice {
         cache: CacheState,
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        let operands = self.memory_needed(point, cache);
-        let conversation = self.conversation.get_mut();
-        let within = conversation.deadlines.prepare(operands);
-        let request = Request::Prepare(point.into(), cache, seed);
-        match conversation.ask(&request, within)? {
-            Answer::Prepared(kernel) => {
-                Ok(Box::new(RemoteWorkload { kernel, operands, each: None, conversation }))
-            }
-            answer => Err(conversation.unexpected(&request, &answer)),
-        }
+        self.prepare_in(point, cache, Manner::Usual, seed)
+    }
+
+    fn prepare_in<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        self.conversation.get_mut().prepare(point, cache, manner, seed)
     }
 
     fn condition(&mut self) -> Condition {
         self.conversation.get_mut().condition()
+    }
+
+    fn attachments(&self) -> Vec<(String, String)> {
+        match self.ask(&Request::Attachments) {
+            Ok(Answer::Attachments(files)) => files,
+            _ => Vec::new(),
+        }
+    }
+
+    fn unique_id(&mut self) -> Result<Vec<u8>, Failure> {
+        match self.ask(&Request::UniqueId)? {
+            Answer::UniqueId(id) => Ok(id),
+            answer => Err(self.conversation.get_mut().unexpected(&Request::UniqueId, &answer)),
+        }
+    }
+
+    fn join(&mut self, world: &World) -> Result<(), Failure> {
+        let request = Request::Join(world.clone());
+        let conversation = self.conversation.get_mut();
+        // Until the last rank is there, as long as a process may take to open its GPUs.
+        let within = conversation.deadlines.open().saturating_mul(2);
+        match conversation.ask(&request, within)? {
+            Answer::Joined => Ok(()),
+            answer => Err(conversation.unexpected(&request, &answer)),
+        }
+    }
+}
+
+impl Conversation {
+    /// Puts the operands of a point in place in the other process.
+    ///
+    /// # Errors
+    /// What the device says, or why there is no answer.
+    pub fn prepare(
+        &mut self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        let size = Request::MemoryNeeded(point.into(), cache);
+        let operands = match self.ask(&size, self.deadlines.prepare(Bytes::default()))? {
+            Answer::Memory(bytes) => bytes,
+            answer => return Err(self.unexpected(&size, &answer)),
+        };
+        let request = Request::Prepare(point.into(), cache, manner, seed);
+        match self.ask(&request, self.deadlines.prepare(operands))? {
+            Answer::Prepared(kernel) => {
+                Ok(Box::new(RemoteWorkload { kernel, operands, each: None, conversation: self }))
+            }
+            answer => Err(self.unexpected(&request, &answer)),
+        }
     }
 }
 

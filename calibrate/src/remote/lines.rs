@@ -53,13 +53,17 @@ impl<R: Read + AsFd> Lines<R> {
         }
     }
 
+    /// Whether something, or the end, can be read now.
+    pub fn is_ready(&self) -> bool {
+        !self.buffer.is_empty() || self.wait(Some(Instant::now())).is_ok()
+    }
+
     /// Waits until there is something to read.
     fn wait(&self, until: Option<Instant>) -> Result<(), NoLine> {
         loop {
-            let left = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                Some(left) if left.is_zero() => return Err(NoLine::Late),
-                left => left.and_then(|left| Timespec::try_from(left).ok()),
-            };
+            // What is there already is read even when the time is up.
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
             let mut ready = [PollFd::new(&self.from, PollFlags::IN)];
             match poll(&mut ready, left.as_ref()) {
                 Ok(0) => return Err(NoLine::Late),

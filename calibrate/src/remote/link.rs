@@ -30,6 +30,11 @@ pub trait Link: Send {
     /// Why there is none.
     fn receive(&mut self, until: Instant) -> Result<String, NoLine>;
 
+    /// Whether the other side is still there, as far as that is known without asking it.
+    fn is_open(&self) -> bool {
+        true
+    }
+
     /// Lets the process end of itself for so long, then kills it, and says how it ended: a
     /// phrase such as `it was ended by SIGSEGV`. Nothing can be sent or received afterwards.
     fn end(&mut self, patience: Duration) -> String;

@@ -22,10 +22,14 @@ pub mod server;
 pub mod wire;
 pub mod worker;
 
+pub use conversation::Conversation;
 pub use deadlines::Deadlines;
 pub use device::RemoteDevice;
+pub use lines::Lines;
 pub use link::{Link, NoLine, Starter};
 pub use process::ProcessStarter;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub mod threads;

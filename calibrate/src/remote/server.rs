@@ -6,8 +6,8 @@
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
-use kernelgauge_cuda::{Device, Workload};
-use kernelgauge_data::{CacheState, Failure};
+use kernelgauge_cuda::{Condition, Device, Workload};
+use kernelgauge_data::{CacheState, Failure, Manner};
 
 use super::lines::Lines;
 use super::link::NoLine;
@@ -45,17 +45,27 @@ impl<R: Read + AsFd> Asked<R> {
     }
 }
 
+/// How a conversation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parted {
+    /// The other side said that it was over.
+    InOrder,
+    /// The other side has ended, or cannot be reached.
+    Without,
+}
+
 /// Answers until the other side has ended.
 ///
 /// # Errors
 /// A line that is no request, or what the system says.
-pub fn serve<R: Read + AsFd>(asked: &mut Asked<R>, device: &mut dyn Device) -> io::Result<()> {
+pub fn serve<R: Read + AsFd>(asked: &mut Asked<R>, device: &mut dyn Device) -> io::Result<Parted> {
     while let Some(request) = asked.request()? {
         let answer = match request {
-            Request::Prepare(point, cache, seed) => {
-                match prepared(asked, device, &point, cache, seed)? {
+            Request::Farewell => return Ok(Parted::InOrder),
+            Request::Prepare(point, cache, manner, seed) => {
+                match prepared(asked, device, &point, (cache, manner), seed)? {
                     // Its operands are given up by now.
-                    Some(failure) => Answer::Failed(failure, device.condition()),
+                    Some(failure) => Answer::Failed(failure, condition(device)),
                     None => Answer::Released,
                 }
             }
@@ -63,7 +73,7 @@ pub fn serve<R: Read + AsFd>(asked: &mut Asked<R>, device: &mut dyn Device) -> i
         };
         asked.answer(&answer)?;
     }
-    Ok(())
+    Ok(Parted::Without)
 }
 
 /// Prepares a point and answers what is asked about it, until it is released (or the other side
@@ -72,10 +82,10 @@ fn prepared<R: Read + AsFd>(
     asked: &mut Asked<R>,
     device: &mut dyn Device,
     point: &WirePoint,
-    cache: CacheState,
+    (cache, manner): (CacheState, Manner),
     seed: u64,
 ) -> io::Result<Option<Failure>> {
-    let workload = point.point().and_then(|point| device.prepare(&point, cache, seed));
+    let workload = point.point().and_then(|point| device.prepare_in(&point, cache, manner, seed));
     let mut workload = match workload {
         Ok(workload) => workload,
         Err(failure) => return Ok(Some(failure)),
@@ -103,26 +113,39 @@ fn about_prepared(workload: &mut dyn Workload, request: &Request) -> Result<Answ
         Err(
             failure @ (Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_)),
         ) => Err(failure),
-        Err(failure) => Ok(Answer::Failed(failure, kernelgauge_cuda::Condition::Sound)),
+        Err(failure) => Ok(Answer::Failed(failure, Condition::Sound)),
         Ok(answer) => Ok(answer),
+    }
+}
+
+/// What `device` is good for after a failure.
+fn condition(device: &mut dyn Device) -> Condition {
+    match device.condition() {
+        Condition::Sound if device.spoilt().is_some() => Condition::Broken,
+        condition => condition,
     }
 }
 
 /// The answer to what needs no prepared point.
 fn unprepared(device: &mut dyn Device, request: &Request) -> Answer {
-    let failed = |failure| Answer::Failed(failure, kernelgauge_cuda::Condition::Sound);
-    match request {
-        Request::FreeMemory => Answer::Memory(device.free_memory()),
-        Request::Supports(point, cache) => match point.point() {
-            Ok(point) => Answer::Supports(device.supports(&point, *cache).err()),
-            Err(failure) => failed(failure),
-        },
-        Request::MemoryNeeded(point, cache) => match point.point() {
-            Ok(point) => Answer::Memory(device.memory_needed(&point, *cache)),
-            Err(failure) => failed(failure),
-        },
+    let answer = match request {
+        Request::FreeMemory => Ok(Answer::Memory(device.free_memory())),
+        Request::Supports(point, cache, manner) => point
+            .point()
+            .map(|point| Answer::Supports(device.supports_in(&point, *cache, *manner).err())),
+        Request::MemoryNeeded(point, cache) => {
+            point.point().map(|point| Answer::Memory(device.memory_needed(&point, *cache)))
+        }
+        Request::Attachments => Ok(Answer::Attachments(device.attachments())),
+        Request::UniqueId => device.unique_id().map(Answer::UniqueId),
+        Request::Join(world) => device.join(world).map(|()| Answer::Joined),
         // A failure has given the operands up already.
-        Request::Release => Answer::Released,
-        other => failed(Failure::Stated(format!("`{}` while no point is prepared", other.name()))),
+        Request::Release => Ok(Answer::Released),
+        other => Err(Failure::Stated(format!("`{}` while no point is prepared", other.name()))),
+    };
+    match answer {
+        Ok(answer) => answer,
+        Err(failure @ Failure::Stated(_)) => Answer::Failed(failure, Condition::Sound),
+        Err(failure) => Answer::Failed(failure, condition(device)),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,12 +9,9 @@ use kernelgauge_cuda::simulated::{Fault, SimulatedDevice};
 use kernelgauge_cuda::{Condition, Device, DeviceError};
 use kernelgauge_data::{CacheState, CopyDirection, CopyPoint, Failure, Point, SkipReason};
 
-use super::lines::Lines;
-use super::server::{Asked, serve};
-use super::wire::{Answer, Facts, Hello, PROTOCOL, Request, line};
+use super::threads::{TOOL, Threads};
+use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, line};
 use super::{Deadlines, Link, NoLine, RemoteDevice, Starter};
-
-const TOOL: &str = "0.1.0 (git test)";
 
 /// What one process says, line by line; then it has ended.
 type Script = Vec<Result<String, NoLine>>;
@@ -72,7 +68,7 @@ fn opens(more: Vec<Result<String, NoLine>>) -> Script {
 
 fn opened(scripts: Vec<Script>) -> Result<RemoteDevice, DeviceError> {
     let starter = Box::new(Played(Arc::new(Mutex::new(scripts.into()))));
-    RemoteDevice::open(starter, None, TOOL.to_owned(), Deadlines::default())
+    RemoteDevice::open(starter, Gpus::All, TOOL.to_owned(), Deadlines::default())
 }
 
 fn point() -> Point {
@@ -140,54 +136,16 @@ fn a_lost_device_and_a_changed_one_are_not_asked_again() {
     let other = Facts { lock_keys: vec!["gpu-other".to_owned()], ..facts() };
     let second = vec![hello(TOOL), said(&Answer::Opened(Box::new(other)))];
     let mut device = opened(vec![opens(vec![]), second]).unwrap();
-    attempt(&mut device).unwrap_err();
+    for words in ["the process is gone", "finds other GPUs"] {
+        let failure = attempt(&mut device).unwrap_err().to_string();
+        assert!(failure.contains(words), "{failure}");
+    }
     assert!(matches!(device.condition(), Condition::Lost(what) if what.contains("other GPUs")));
 }
 
-/// A link to a thread that answers with a simulated device.
-struct Socket(UnixStream, Lines<UnixStream>);
-
-impl Link for Socket {
-    fn send(&mut self, line: &str) -> io::Result<()> {
-        io::Write::write_all(&mut self.0, line.as_bytes())
-    }
-
-    fn receive(&mut self, until: Instant) -> Result<String, NoLine> {
-        self.1.next(Some(until))
-    }
-
-    fn end(&mut self, _patience: Duration) -> String {
-        let _ = self.0.shutdown(std::net::Shutdown::Both);
-        "it ended".to_owned()
-    }
-}
-
-struct Threads(fn(&Point) -> Option<Fault>);
-
-impl Starter for Threads {
-    fn start(&self) -> Result<Box<dyn Link>, DeviceError> {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        let faults = self.0;
-        std::thread::spawn(move || {
-            let mut device = SimulatedDevice::new(5).with_faults(faults);
-            let requests = Lines::new(theirs.try_clone().unwrap());
-            let mut asked = Asked { requests, answers: Box::new(theirs) };
-            io::Write::write_all(&mut asked.answers, hello(TOOL).unwrap().as_bytes()).unwrap();
-            assert_eq!(asked.request().unwrap(), Some(Request::Open(None)));
-            asked.answer(&Answer::Opened(Box::new(Facts::of(&device)))).unwrap();
-            serve(&mut asked, &mut device)
-        });
-        Ok(Box::new(Socket(ours.try_clone().unwrap(), Lines::new(ours))))
-    }
-
-    fn name(&self) -> String {
-        "the process".to_owned()
-    }
-}
-
 fn simulated(faults: fn(&Point) -> Option<Fault>) -> RemoteDevice {
-    let starter = Box::new(Threads(faults));
-    RemoteDevice::open(starter, None, TOOL.to_owned(), Deadlines::default()).unwrap()
+    let starter = Box::new(Threads(move || SimulatedDevice::new(5).with_faults(faults)));
+    RemoteDevice::open(starter, Gpus::All, TOOL.to_owned(), Deadlines::default()).unwrap()
 }
 
 #[test]

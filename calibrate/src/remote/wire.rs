@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing};
+use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing, World};
 use kernelgauge_data::{
-    Bytes, CacheState, Environment, Failure, Family, Machine, Origin, Point, SkipReason, fields,
+    Bytes, CacheState, Environment, Failure, Family, Machine, Manner, Origin, Point, SkipReason,
+    fields,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,22 +32,43 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Open the GPUs with these numbers, or all.
-    Open(Option<Vec<u32>>),
+    /// Open GPUs.
+    Open(Gpus),
     /// Memory that is free now.
     FreeMemory,
     /// Whether a point can be executed.
-    Supports(WirePoint, CacheState),
+    Supports(WirePoint, CacheState, Manner),
     /// Memory a point needs.
     MemoryNeeded(WirePoint, CacheState),
     /// Put the operands of a point in place, from a seed.
-    Prepare(WirePoint, CacheState, u64),
+    Prepare(WirePoint, CacheState, Manner, u64),
     /// Compare the result of the prepared point with a reference.
     Verify,
     /// Time so many executions of the prepared point.
     Time(u32),
     /// Give the operands up.
     Release,
+    /// What the libraries say of their own choices.
+    Attachments,
+    /// A fresh id for ranks of several processes.
+    UniqueId,
+    /// Join these ranks.
+    Join(World),
+    /// The run is over, in order.
+    Farewell,
+}
+
+/// Which GPUs to open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gpus {
+    /// Every one that the process sees.
+    All,
+    /// Those with these numbers.
+    These(Vec<u32>),
+    /// For the process that is the nth of its node, one: the nth of a list, or of those it sees;
+    /// counted from the first again where there are fewer.
+    Nth(usize, Option<Vec<u32>>),
 }
 
 impl Request {
@@ -61,6 +83,10 @@ impl Request {
             Request::Verify => "verify",
             Request::Time(_) => "time",
             Request::Release => "release",
+            Request::Attachments => "attachments",
+            Request::UniqueId => "unique id",
+            Request::Join(_) => "join",
+            Request::Farewell => "farewell",
         }
     }
 }
@@ -85,9 +111,36 @@ pub enum Answer {
     Timed(Timing),
     /// Nothing is prepared any more.
     Released,
+    /// To [`Request::Attachments`]: names and texts.
+    Attachments(Vec<(String, String)>),
+    /// To [`Request::UniqueId`].
+    UniqueId(Vec<u8>),
+    /// To [`Request::Join`].
+    Joined,
     /// It failed, and what the device is good for now. After a device failure nothing is
     /// prepared any more.
     Failed(Failure, Condition),
+}
+
+impl Answer {
+    /// Whether it fits `request`; a failure fits all.
+    pub fn is_to(&self, request: &Request) -> bool {
+        match self {
+            Answer::Opened(_) | Answer::NotOpened(_) => matches!(request, Request::Open(_)),
+            Answer::Memory(_) => {
+                matches!(request, Request::FreeMemory | Request::MemoryNeeded(..))
+            }
+            Answer::Supports(_) => matches!(request, Request::Supports(..)),
+            Answer::Prepared(_) => matches!(request, Request::Prepare(..)),
+            Answer::Verified => matches!(request, Request::Verify),
+            Answer::Timed(_) => matches!(request, Request::Time(_)),
+            Answer::Released => matches!(request, Request::Release),
+            Answer::Attachments(_) => matches!(request, Request::Attachments),
+            Answer::UniqueId(_) => matches!(request, Request::UniqueId),
+            Answer::Joined => matches!(request, Request::Join(_)),
+            Answer::Failed(..) => true,
+        }
+    }
 }
 
 /// What is known of the device once it is open, and does not change.
@@ -172,8 +225,12 @@ mod tests {
     fn every_point_of_both_plans_travels_unchanged() {
         for catalogue in [Catalogue::Processor, Catalogue::Gpu] {
             for candidate in Plan::of(catalogue, 0).points {
-                let request =
-                    Request::Prepare((&candidate.point).into(), candidate.cache, u64::MAX);
+                let request = Request::Prepare(
+                    (&candidate.point).into(),
+                    candidate.cache,
+                    candidate.manner,
+                    u64::MAX,
+                );
                 let text = line(&request).unwrap();
                 assert!(text.ends_with("}\n") && text.matches('\n').count() == 1);
                 let back: Request = serde_json::from_str(&text).unwrap();

@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use kernelgauge_cuda::DeviceError;
 use kernelgauge_cuda::nvidia::CudaDevice;
 use kernelgauge_data::ExitStatus;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -17,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::lines::Lines;
 use super::server::{Asked, serve};
-use super::wire::{Answer, Facts, Hello, PROTOCOL, Request, line};
+use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, Request, line};
 
 /// The argument that starts it.
 pub const NAME: &str = "worker";
@@ -49,11 +50,27 @@ fn answer_all(tool: &str) -> io::Result<()> {
     answers.write_all(line(&hello).map_err(io::Error::other)?.as_bytes())?;
     let mut asked = Asked { requests: Lines::new(requests), answers: Box::new(answers) };
     let Some(Request::Open(gpus)) = asked.request()? else { return Ok(()) };
-    match CudaDevice::open(gpus.as_deref()) {
+    match opened(gpus) {
         Ok(mut device) => {
             asked.answer(&Answer::Opened(Box::new(Facts::of(&device))))?;
-            serve(&mut asked, &mut device)
+            serve(&mut asked, &mut device).map(|_| ())
         }
         Err(error) => asked.answer(&Answer::NotOpened(error)),
+    }
+}
+
+fn opened(gpus: Gpus) -> Result<CudaDevice, DeviceError> {
+    match gpus {
+        Gpus::All => CudaDevice::open(None),
+        Gpus::These(numbers) => CudaDevice::open(Some(&numbers)),
+        Gpus::Nth(nth, Some(numbers)) => match numbers.get(nth % numbers.len().max(1)) {
+            Some(number) => CudaDevice::open(Some(&[*number])),
+            None => CudaDevice::open(Some(&[])),
+        },
+        Gpus::Nth(nth, None) => {
+            let count = CudaDevice::count()?;
+            let nth = u32::try_from(nth).unwrap_or_default();
+            CudaDevice::open(Some(&[nth % count.max(1)]))
+        }
     }
 }

@@ -86,6 +86,15 @@ impl CudaDevice {
         Self::start(gpus, driver).map_err(not_usable)
     }
 
+    /// How many GPUs this process sees.
+    ///
+    /// # Errors
+    /// [`DeviceError::Missing`] without a usable driver or GPU.
+    pub fn count() -> Result<u32, DeviceError> {
+        symbols::usable_driver()?;
+        count()
+    }
+
     fn start(gpus: Vec<Facts>, driver: Driver) -> Result<Self, Failure> {
         let Some(first) = gpus.first() else {
             return Err(Failure::Device("no GPU was chosen".to_owned()));
