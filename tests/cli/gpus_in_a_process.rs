@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::stand_in::{calibrate, command, folder, said};
 
-const LINE: &str = "--device 0 --quick --ops memory --out a --deadline 300ms";
+const LINE: &str = "--device 0 --quick --ops memory --out a --deadline 1s";
 
 /// What no output may hold.
 const SECRET: &str = "hunter2-is-secret";
@@ -82,7 +82,7 @@ fn a_fault_of_one_process_costs_one_point() {
 fn a_process_that_cannot_open_its_gpu_is_an_error_and_a_hint() {
     for (name, fault, words) in [
         ("crash-at-once", "crash:1", "it was ended by SIGABRT"),
-        ("hang-at-once", "hang:1", "did not answer `open` within 0.3 s; it was killed"),
+        ("hang-at-once", "hang:1", "did not answer `open` within 1.0 s; it was killed"),
     ] {
         let folder = folder(name);
         let said = calibrate(&folder, fault, LINE);

@@ -12,6 +12,7 @@ use kernelgauge_data::{CacheState, Failure, Manner};
 use super::lines::Lines;
 use super::link::NoLine;
 use super::wire::{Answer, Request, WirePoint, line};
+use crate::sweep::is_of_device;
 
 /// The two directions of a conversation, as the answering side has them.
 pub struct Asked<R> {
@@ -110,9 +111,7 @@ fn about_prepared(workload: &mut dyn Workload, request: &Request) -> Result<Answ
         other => Err(Failure::Stated(format!("`{}` while a point is prepared", other.name()))),
     };
     match answer {
-        Err(
-            failure @ (Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_)),
-        ) => Err(failure),
+        Err(failure) if is_of_device(&failure) => Err(failure),
         Err(failure) => Ok(Answer::Failed(failure, Condition::Sound)),
         Ok(answer) => Ok(answer),
     }

@@ -36,7 +36,7 @@ use watcher::Watcher;
 /// Time for one reading of the sentinel.
 const SENTINEL_LIMIT: Nanos = Nanos::new(100_000_000);
 /// Device failures in a row after which the device counts as lost.
-const LOST_AFTER: u32 = 3;
+pub const LOST_AFTER: u32 = 3;
 
 /// What a sweep works with.
 pub struct Setting<'a> {
@@ -217,9 +217,7 @@ impl Sweep<'_, '_> {
         self.watcher.begin(&self.setting.plan.points[index].point);
         let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
         match record.outcome {
-            Outcome::Failed(
-                Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_),
-            ) => self.failures_in_a_row += 1,
+            Outcome::Failed(ref failure) if is_of_device(failure) => self.failures_in_a_row += 1,
             // The device had no part in it.
             Outcome::Skipped(_) => {}
             Outcome::Failed(_) | Outcome::Measured(_) => self.failures_in_a_row = 0,
@@ -316,6 +314,11 @@ impl Sweep<'_, '_> {
         });
         failures.take(1).collect()
     }
+}
+
+/// Whether it is the device that failed, and not what it measured.
+pub fn is_of_device(failure: &Failure) -> bool {
+    matches!(failure, Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_))
 }
 
 /// The seed of the operands of the point at `index`: the same however the run was cut.
