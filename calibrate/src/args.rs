@@ -124,6 +124,39 @@ pub struct MeasureArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time_per_point: Option<Duration>,
 
+    /// Time a GPU gets to start, to prepare a point or to time a sample, before the process that
+    /// measures it is replaced; more where more is expected [default: 60s, 30s and 10s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub deadline: Option<Duration>,
+
+    /// Number of this process among `--ranks`, where no launcher says so.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "ranks",
+        value_parser = whole::<u32, 0, MANY>,
+        allow_negative_numbers = true
+    )]
+    pub rank: Option<u32>,
+
+    /// Processes that measure together.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "rank",
+        value_parser = whole::<u32, 1, MANY>,
+        allow_negative_numbers = true
+    )]
+    pub ranks: Option<u32>,
+
+    /// Where rank 0 listens for the others [default: what the launcher says].
+    #[arg(long, value_name = "HOST:PORT")]
+    pub master: Option<String>,
+
+    /// Time in which all ranks must have come [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub join_within: Option<Duration>,
+
     /// Exactly this many samples per point, instead of stopping when the median is known.
     #[arg(
         long,
@@ -306,6 +339,11 @@ pub struct EvaluateArguments {
         allow_negative_numbers = true
     )]
     pub threads: Option<usize>,
+
+    /// Time a GPU gets to start, to prepare a point or to time a sample, before the process that
+    /// measures it is replaced; more where more is expected [default: 60s, 30s and 10s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub deadline: Option<Duration>,
 
     /// Families to evaluate [default: all].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -3,7 +3,8 @@
 //! A run goes through the rooms in this order: [`plan`] decides which points are measured,
 //! purely; [`open`] finds the device; [`sweep`] takes the points one by one with [`measure`] and
 //! writes each to the [`journal`]; [`collect`] makes a data set of the journal; [`finish`] gates
-//! and fits it and writes the report. The other commands reuse the later rooms.
+//! and fits it and writes the report. The other commands reuse the later rooms. GPUs are measured
+//! by another process ([`remote`]).
 //!
 //! Left to others: operands and timing (`kernelgauge-cuda`), what a data set is and what is
 //! wrong with it (`kernelgauge-data`), fitting (`kernelgauge-model`).
@@ -32,6 +33,8 @@ pub mod merge;
 pub mod open;
 pub mod plan;
 pub mod progress;
+pub mod ranks;
+pub mod remote;
 pub mod report;
 pub mod summary;
 pub mod sweep;
@@ -71,6 +74,10 @@ fn dispatch(
     arguments: impl Iterator<Item = OsString>,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
+    let arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_some_and(|first| first == remote::worker::NAME) {
+        return Ok(remote::worker::run(&around.tool_version(), around.stderr));
+    }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => return Err(usage::mistake(&error).into()),

@@ -4,6 +4,7 @@ use kernelgauge_data::{
     Bytes, CacheState, Diagnostic, Environment, ExitStatus, Failure, Machine, Manner, Nanos,
     Origin, Point, SkipReason,
 };
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::world::World;
@@ -113,10 +114,27 @@ pub trait Device: Send {
         let _ = world;
         Err(no_collectives())
     }
+
+    /// Whether it can go on after a failure; asked when nothing is prepared.
+    fn condition(&mut self) -> Condition {
+        Condition::Sound
+    }
 }
 
 fn no_collectives() -> Failure {
     Failure::Device("unsupported: this device has no collectives".to_owned())
+}
+
+/// What a device is still good for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// It can go on: what failed was the point.
+    Sound,
+    /// Nothing works any more in this process; a new one may have better luck.
+    Broken,
+    /// It is gone for every process, in these words.
+    Lost(String),
 }
 
 /// A point with its operands in place.
@@ -143,7 +161,7 @@ pub trait Workload {
 }
 
 /// One timing: the raw material of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// Elapsed time of all executions together.
     pub elapsed: Nanos,
@@ -174,7 +192,7 @@ impl Timing {
 }
 
 /// Resolution and cost of a device's timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     /// Smallest difference the timer can report.
     pub resolution: Nanos,
@@ -183,7 +201,8 @@ pub struct Timer {
 }
 
 /// Why a device cannot be used at all.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DeviceError {
     /// A library or driver is missing.
     #[error("{what}")]

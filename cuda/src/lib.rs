@@ -15,5 +15,5 @@ pub mod random;
 pub mod simulated;
 pub mod world;
 
-pub use device::{Device, DeviceError, Timer, Timing, Workload};
+pub use device::{Condition, Device, DeviceError, Timer, Timing, Workload};
 pub use world::World;

@@ -4,10 +4,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Which ranks of how many this process drives: one per GPU it measures, in their order.
 ///
 /// An id serves one communicator: each [`Device::join`](crate::Device::join) takes a fresh one.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct World {
     /// What [`Device::unique_id`](crate::Device::unique_id) gave in one of the processes. It holds
     /// an address of that process: it is passed on and never written or shown.

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::conditions::Conditions;
 
 /// What the importers call a collective whose result replaces what was sent.
@@ -12,7 +14,10 @@ pub(crate) const IN_PLACE: &str = "in_place";
 const ISOLATED: &str = "isolated";
 
 /// The manner of an execution.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Manner {
     /// Whatever is usual for the op: collectives out of place and in flight (back to back, as
     /// nccl-tests times them), peer copies from the first GPU to the second.

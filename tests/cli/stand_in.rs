@@ -78,24 +78,34 @@ pub fn remove_from(folder: &Path, library: &str, name: &str) {
     fs::write(&path, bytes).unwrap();
 }
 
-/// Runs `calibrate` with the words of `line`, the driver in `folder`, and a fault.
-pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
-    calibrate_with(folder, &[("KERNELGAUGE_FAKE_FAULT", fault)], line)
-}
-
-/// Runs `calibrate` with the words of `line`, the driver in `folder`, and these variables. What
-/// it compiles it keeps in `folder`.
-pub fn calibrate_with(folder: &Path, variables: &[(&str, &str)], line: &str) -> Said {
-    let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
+/// `calibrate` with the words of `line`, the driver in `folder`, and a fault. What it compiles it
+/// keeps in `folder`.
+pub fn command(folder: &Path, fault: &str, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_calibrate"));
+    command
         .args(line.split_whitespace())
         .current_dir(folder)
         .env("TMPDIR", folder)
         .env("LD_LIBRARY_PATH", folder.join("driver"))
         .env("XDG_CACHE_HOME", folder.join("cache"))
         .env("KERNELGAUGE_FAKE_KERNELS", folder.join("kernels"))
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
+        .env("KERNELGAUGE_FAKE_FAULT", fault);
+    command
+}
+
+/// Runs `calibrate` so.
+pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
+    said(&mut command(folder, fault, line))
+}
+
+/// The same with these variables.
+pub fn calibrate_with(folder: &Path, variables: &[(&str, &str)], line: &str) -> Said {
+    said(command(folder, "", line).envs(variables.iter().copied()))
+}
+
+/// Runs `command` and keeps everything it says.
+pub fn said(command: &mut Command) -> Said {
+    let output = command.output().unwrap();
     Said {
         code: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -19,10 +19,12 @@ use crate::interrupt::Interrupt;
 use crate::journal::{self, Contents, FORMAT_VERSION, Header, Journal};
 use crate::lock::DeviceLock;
 use crate::measure::MeasureOptions;
-use crate::open;
+use crate::open::{self, Opening};
 use crate::plan::show::{self, Overview};
 use crate::plan::{DEEPEST, Plan, Selection};
 use crate::progress::Progress;
+use crate::ranks;
+use crate::remote::Deadlines;
 use crate::sweep::{self, End, Setting};
 
 /// Longest time to sample one point.
@@ -59,8 +61,25 @@ pub fn run(
             UsageError::mistake("there are no algorithms to time on this device", hint).into()
         );
     }
-    let open::Opened { mut device, clock, catalogue } =
-        open::open(&list, arguments.threads, arguments.gemm_tune, around.began)?;
+    let opening = Opening {
+        threads: arguments.threads,
+        gemm_tune: arguments.gemm_tune,
+        deadlines: Deadlines { least: arguments.deadline },
+        tool: &around.tool_version(),
+        began: around.began,
+    };
+    let opened = match place(arguments, &list)? {
+        None => open::open(&list, &opening)?,
+        Some(place) => {
+            let within = arguments.join_within.unwrap_or(ranks::JOIN_WITHIN);
+            match open::open_ranks(&list, &opening, &place, within)? {
+                Some(opened) => opened,
+                // Another rank: rank 0 has measured with it, and says everything.
+                None => return Ok(ExitStatus::Success),
+            }
+        }
+    };
+    let open::Opened { mut device, clock, catalogue } = opened;
     let chosen = families(&arguments.ops, catalogue.families())?;
     let machine = device.machine();
     let plan = Plan::of(catalogue, arguments.seed);
@@ -76,6 +95,20 @@ pub fn run(
         return show_plan(arguments.format, &run, time, device.as_ref(), around);
     }
     measure(arguments, &run, device.as_mut(), &clock, around)
+}
+
+/// The place of this process, where GPUs are measured by several.
+fn place(
+    arguments: &MeasureArguments,
+    list: &DeviceList,
+) -> Result<Option<ranks::Place>, CommandError> {
+    if !matches!(list, DeviceList::AllGpus | DeviceList::Gpus(_)) {
+        return Ok(None);
+    }
+    let MeasureArguments { rank, ranks, master, .. } = arguments;
+    let flags = ranks::Flags { rank: *rank, ranks: *ranks, master: master.as_deref() };
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Ok(ranks::detect(flags, &variable)?)
 }
 
 fn measuring(arguments: &MeasureArguments) -> MeasureOptions {
@@ -205,7 +238,14 @@ fn conclude(
             ));
             return Ok(ExitStatus::Partial);
         }
-        End::DeviceLost(failure) => return Err(device_lost(failure, done, total, &resume).into()),
+        End::DeviceLost(failure) => {
+            let what = format!("the device failed point after point ({failure})");
+            return Err(device_lost(&what, done, total, &resume).into());
+        }
+        End::DeviceGone(failure) => {
+            let what = format!("the device is lost ({failure})");
+            return Err(device_lost(&what, done, total, &resume).into());
+        }
         End::BudgetUsed => around.say(&format!(
             "measured {done} of {total} planned points in the time given; the rest would refine \
              the model: {}",
@@ -237,11 +277,9 @@ fn conclude(
     Ok(if failed { ExitStatus::Findings } else { finished })
 }
 
-fn device_lost(failure: &str, done: usize, total: usize, resume: &str) -> UsageError {
+fn device_lost(what: &str, done: usize, total: usize, resume: &str) -> UsageError {
     UsageError::DeviceLost {
-        what: format!(
-            "the device failed point after point ({failure}): stopped at {done} of {total}"
-        ),
+        what: format!("{what}: stopped at {done} of {total}"),
         hint: format!("once it works again, continue with: {resume} --retry-failed"),
     }
 }
@@ -260,6 +298,7 @@ fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
     flag("seed", (arguments.seed != 0).then(|| arguments.seed.to_string()));
     flag("gemm-tune", arguments.gemm_tune.map(|count| count.to_string()));
     flag("samples", arguments.samples.map(|samples| samples.to_string()));
+    flag("deadline", arguments.deadline.map(|limit| format!("{}s", limit.as_secs_f64())));
     if arguments.quick {
         words.push("--quick".to_owned());
     }

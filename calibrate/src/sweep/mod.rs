@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kernelgauge_cuda::random::Random;
-use kernelgauge_cuda::{Device, Timer};
+use kernelgauge_cuda::{Condition, Device, Timer};
 use kernelgauge_data::{
     Bytes, Conditions, Failure, Flag, Flags, InputContent, Manner, Nanos, Outcome, Record,
     SkipReason,
@@ -37,7 +37,7 @@ use watcher::Watcher;
 /// Time for one reading of the sentinel.
 const SENTINEL_LIMIT: Nanos = Nanos::new(100_000_000);
 /// Device failures in a row after which the device counts as lost.
-const LOST_AFTER: u32 = 3;
+pub const LOST_AFTER: u32 = 3;
 
 /// What a sweep works with.
 pub struct Setting<'a> {
@@ -68,6 +68,8 @@ pub enum End {
     Interrupted,
     /// The device failed point after point, in these words.
     DeviceLost(String),
+    /// The device is gone for good, in these words.
+    DeviceGone(String),
 }
 
 /// Measures what is left of `setting.selected` and appends it to `journal` and `contents`.
@@ -171,6 +173,11 @@ impl Sweep<'_, '_> {
                 After::Done => queue.note(false),
             }
             measured += 1;
+            if self.failures_in_a_row > 0
+                && let Condition::Lost(what) = self.device.condition()
+            {
+                return Ok(End::DeviceGone(what));
+            }
             if self.failures_in_a_row >= LOST_AFTER {
                 return Ok(End::DeviceLost(self.last_failure()));
             }
@@ -212,7 +219,7 @@ impl Sweep<'_, '_> {
         self.watcher.begin(&self.setting.plan.points[index].point);
         let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
         match record.outcome {
-            Outcome::Failed(Failure::Device(_)) => self.failures_in_a_row += 1,
+            Outcome::Failed(ref failure) if is_of_device(failure) => self.failures_in_a_row += 1,
             // The device had no part in it.
             Outcome::Skipped(_) => {}
             Outcome::Failed(_) | Outcome::Measured(_) => self.failures_in_a_row = 0,
@@ -313,6 +320,11 @@ impl Sweep<'_, '_> {
         });
         failures.take(1).collect()
     }
+}
+
+/// Whether it is the device that failed, and not what it measured.
+pub fn is_of_device(failure: &Failure) -> bool {
+    matches!(failure, Failure::Device(_) | Failure::TimedOut(_) | Failure::AfterDeviceLost(_))
 }
 
 /// The seed of the operands of the point at `index`: the same however the run was cut.

@@ -28,7 +28,7 @@ use super::sm_clock::SmClock;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
 use super::{links, peaks, symbols, version};
-use crate::device::{Device, DeviceError, Timer, Workload};
+use crate::device::{Condition, Device, DeviceError, Timer, Workload};
 use crate::world::World;
 
 /// Resolution of events: about half a microsecond (CUDA driver API, cuEventElapsedTime).
@@ -108,6 +108,15 @@ impl CudaDevice {
             });
         }
         Self::start(gpus, driver, tuning).map_err(not_usable)
+    }
+
+    /// How many GPUs this process sees.
+    ///
+    /// # Errors
+    /// [`DeviceError::Missing`] without a usable driver or GPU.
+    pub fn count() -> Result<u32, DeviceError> {
+        symbols::usable_driver()?;
+        count()
     }
 
     fn start(gpus: Vec<Facts>, driver: Driver, tuning: Option<Tuning>) -> Result<Self, Failure> {
@@ -298,6 +307,17 @@ impl Device for CudaDevice {
 
     fn join(&mut self, world: &World) -> Result<(), Failure> {
         self.collectives.join(world)
+    }
+
+    /// An error that sticks is answered to every later call, so one that does nothing tells.
+    fn condition(&mut self) -> Condition {
+        let answers = self.context.make_current().and_then(|()| self.stream.synchronize());
+        let Err(failure) = answers else { return Condition::Sound };
+        let managed = self.first().and_then(|gpu| gpu.management);
+        if managed.is_some_and(|(library, gpu)| library.is_lost(gpu)) {
+            return Condition::Lost(failure.to_string());
+        }
+        Condition::Broken
     }
 }
 

@@ -16,6 +16,8 @@ type Two = unsafe extern "C" fn(Raw, *mut c_uint, *mut c_uint) -> c_int;
 
 /// `NVML_SUCCESS`.
 const DONE: c_int = 0;
+/// `NVML_ERROR_GPU_IS_LOST`: it fell off the bus, or is otherwise out of reach.
+const GPU_IS_LOST: c_int = 15;
 /// `NVML_CLOCK_SM` and `NVML_CLOCK_MEM`.
 const SM_CLOCK: c_uint = 1;
 const MEMORY_CLOCK: c_uint = 2;
@@ -92,6 +94,15 @@ impl Management {
         // SAFETY: the handle came from the library, and the pointer is valid for the call.
         let status = unsafe { self.reasons?(gpu.0, &raw mut reasons) };
         (status == DONE).then_some(reasons)
+    }
+
+    /// Whether the library says that the GPU is out of reach. Any function that asks the GPU
+    /// answers so; the one at hand is used.
+    pub fn is_lost(&self, gpu: Handle) -> bool {
+        let Some(ask) = self.reasons else { return false };
+        let mut reasons = 0;
+        // SAFETY: the handle came from the library, and the pointer is valid for the call.
+        unsafe { ask(gpu.0, &raw mut reasons) == GPU_IS_LOST }
     }
 
     /// The highest clock of the multiprocessors in MHz.

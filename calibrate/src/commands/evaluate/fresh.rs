@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use kernelgauge_cuda::Device;
 use kernelgauge_cuda::random::Random;
-use kernelgauge_data::{DataSet, Family, Nanos};
+use kernelgauge_cuda::{Condition, Device};
+use kernelgauge_data::{DataSet, Failure, Family, Nanos};
 use kernelgauge_model::{BasisChoice, DomainStatus, Model, Prediction, Query};
 
 use super::comparison::{Compared, Comparison};
@@ -22,6 +22,7 @@ use crate::lock::DeviceLock;
 use crate::measure::{MeasureOptions, NotTaken, Taken, Watch, measure};
 use crate::plan::order::shuffle;
 use crate::progress::{Progress, Standing};
+use crate::sweep;
 
 /// Time to sample one point.
 const LIMIT: Nanos = Nanos::new(1_000_000_000);
@@ -60,7 +61,7 @@ pub fn compare(
     let mut progress = Progress::new(around.stderr, std::io::stderr().is_terminal());
     let mut interrupted = false;
     let mut queue: VecDeque<(usize, bool)> = (0..points.len()).map(|at| (at, false)).collect();
-    let mut contended = 0;
+    let (mut contended, mut failing) = (0, Failing::default());
     while let Some((done, again)) = queue.pop_front() {
         let (fresh, predicted) = &points[done];
         let now = fresh.0.family().to_string();
@@ -76,6 +77,7 @@ pub fn compare(
             // Other programs had the processor: they may be gone a little later.
             Ok(taken) if taken.contended && !again => queue.push_back((done, true)),
             Ok(taken) => {
+                failing = Failing::default();
                 contended += usize::from(taken.contended);
                 let (measured, noise) = summary(&taken);
                 comparison.add(Compared::new(fresh, predicted, measured, noise));
@@ -85,6 +87,7 @@ pub fn compare(
                 break;
             }
             Err(NotTaken::Failed(failure)) => {
+                failing.note(&failure, device)?;
                 progress.say(&format!("warning: {} has no time: {failure}", fresh.0));
             }
         }
@@ -97,6 +100,28 @@ pub fn compare(
         );
     }
     Ok((comparison, interrupted))
+}
+
+/// Device failures since the last point that had a time.
+#[derive(Default)]
+struct Failing(u32);
+
+impl Failing {
+    /// Notes a failure.
+    ///
+    /// # Errors
+    /// The device is lost, or fails point after point: the rest would fail as well.
+    fn note(&mut self, failure: &Failure, device: &mut dyn Device) -> Result<(), UsageError> {
+        self.0 += u32::from(sweep::is_of_device(failure));
+        let lost = matches!(device.condition(), Condition::Lost(_));
+        if !lost && self.0 < sweep::LOST_AFTER {
+            return Ok(());
+        }
+        Err(UsageError::DeviceLost {
+            what: format!("the device fails ({failure}): nothing can be compared"),
+            hint: "see `calibrate doctor`, and what `nvidia-smi` says".to_owned(),
+        })
+    }
 }
 
 /// Fresh points of every family with their predictions, shuffled.

@@ -12,7 +12,8 @@ use crate::args::{EvaluateArguments, Format};
 use crate::device_list::DeviceList;
 use crate::error::{CommandError, UsageError, print};
 use crate::finish::{self, MODEL};
-use crate::open;
+use crate::open::{self, Opening};
+use crate::remote::Deadlines;
 
 /// Runs the command.
 ///
@@ -42,8 +43,14 @@ fn against_fresh(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     let threads = arguments.threads.or_else(|| fresh::threads_of(data));
-    let open::Opened { mut device, clock, .. } =
-        open::open(&list, threads, fresh::gemm_tune_of(data), around.began)?;
+    let opening = Opening {
+        threads,
+        gemm_tune: fresh::gemm_tune_of(data),
+        deadlines: Deadlines { least: arguments.deadline },
+        tool: &around.tool_version(),
+        began: around.began,
+    };
+    let open::Opened { mut device, clock, .. } = open::open(&list, &opening)?;
     fresh::same_device(data, device.as_ref())?;
     let model = model_of(data, arguments)?;
     let request = fresh::Request { count, families: chosen, seed: arguments.seed, clock: &clock };

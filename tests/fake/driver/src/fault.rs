@@ -1,5 +1,10 @@
 //! What goes wrong, and from which call on: `KERNELGAUGE_FAKE_FAULT` holds `NAME` or `NAME:N`.
+//!
+//! Where `KERNELGAUGE_FAKE_ONCE` names a file, only the first process has the fault: it makes the
+//! file and writes its number there.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,12 +37,30 @@ pub enum Fault {
     WrongKernel,
     /// From the nth launch on, each is refused.
     LaunchFails(u64),
+    /// The process ends itself at the nth synchronisation, after some words.
+    Crash(u64),
+    /// The nth synchronisation never returns.
+    Hang(u64),
 }
 
 /// The fault of this process.
 pub fn fault() -> Fault {
     static FAULT: OnceLock<Fault> = OnceLock::new();
-    *FAULT.get_or_init(|| read(&std::env::var("KERNELGAUGE_FAKE_FAULT").unwrap_or_default()))
+    *FAULT.get_or_init(|| {
+        let fault = read(&std::env::var("KERNELGAUGE_FAKE_FAULT").unwrap_or_default());
+        if fault == Fault::None || has_the_fault() { fault } else { Fault::None }
+    })
+}
+
+/// Whether this process is the first, or all of them have the fault.
+fn has_the_fault() -> bool {
+    let Some(path) = std::env::var_os("KERNELGAUGE_FAKE_ONCE") else { return true };
+    let own = std::process::id().to_string();
+    if let Ok(mut file) = File::create_new(&path) {
+        return file.write_all(own.as_bytes()).is_ok();
+    }
+    // The management library is another copy of this one in the same process.
+    std::fs::read_to_string(&path).is_ok_and(|first| first == own)
 }
 
 fn read(text: &str) -> Fault {
@@ -55,6 +78,8 @@ fn read(text: &str) -> Fault {
         "throttled" => Fault::Throttled,
         "wrong_kernel" => Fault::WrongKernel,
         "launch_fails" => Fault::LaunchFails(number),
+        "crash" => Fault::Crash(number),
+        "hang" => Fault::Hang(number),
         _ => Fault::None,
     }
 }
@@ -66,8 +91,23 @@ static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// Counts a synchronisation, where a GPU's errors come to light.
 pub fn synchronised() -> Status {
-    SYNCHRONISATIONS.fetch_add(1, Ordering::Relaxed);
-    health()
+    let count = SYNCHRONISATIONS.fetch_add(1, Ordering::Relaxed) + 1;
+    match fault() {
+        Fault::Crash(nth) if count == nth => crash(),
+        Fault::Hang(nth) if count == nth => loop {
+            std::thread::park();
+        },
+        _ => health(),
+    }
+}
+
+/// Ends the process as a fault in a driver does, with words that must not get far: an address,
+/// a UUID, and what a variable of the environment holds.
+fn crash() -> ! {
+    let secret = std::env::var("KERNELGAUGE_FAKE_SECRET").unwrap_or_default();
+    let uuid = "GPU-66616b65-2d67-7075-2d75-7569642d3030";
+    let _ = writeln!(std::io::stderr(), "fault at 0x7ffd5e8a1c40 on {uuid}: token {secret}");
+    std::process::abort()
 }
 
 /// What a GPU in this state answers to any call.

@@ -11,6 +11,8 @@ use crate::{INVALID_VALUE, Status, give};
 
 /// `NVML_ERROR_NOT_FOUND`.
 const NOT_FOUND: Status = 6;
+/// `NVML_ERROR_GPU_IS_LOST`.
+const GPU_IS_LOST: Status = 15;
 /// The software's thermal limit (`nvmlClocksEventReasonSwThermalSlowdown`).
 const THERMAL: c_ulonglong = 0x20;
 
@@ -46,7 +48,11 @@ extern "C" fn nvmlDeviceGetCurrentClocksEventReasons(
     _device: *mut c_void,
     reasons: Option<&mut c_ulonglong>,
 ) -> Status {
-    give(reasons, if fault() == Fault::Throttled { THERMAL } else { 0 })
+    match fault() {
+        Fault::Throttled => give(reasons, THERMAL),
+        Fault::Lost(_) => GPU_IS_LOST,
+        _ => give(reasons, 0),
+    }
 }
 
 #[unsafe(no_mangle)]
