@@ -119,3 +119,50 @@ impl Check {
         (sum, (additions + own) * partial + writing)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernelgauge_data::{Dtype, GemmLayout};
+
+    use super::*;
+
+    const LAYOUTS: [GemmLayout; 3] = GemmLayout::STATED;
+
+    fn check(dtype: Dtype, k: u64, layout: GemmLayout) -> Check {
+        let point = GemmPoint { dtype, batch: 2, m: 48, n: 32, k, layout };
+        let kind = Kind::of(dtype).unwrap();
+        let contents = |elements, part| Contents::new(kind.operand, elements, 7, part);
+        let operands = (contents(2 * 48 * k, 0), contents(2 * k * 32, 1));
+        Check::new((&point, kind, Problem::of(&point)), operands, 1.0, 7)
+    }
+
+    #[test]
+    fn another_layout_or_product_is_beyond_the_tolerance_and_rounding_is_within() {
+        for dtype in [Dtype::F64, Dtype::F32, Dtype::Tf32, Dtype::F16, Dtype::Bf16, Dtype::Fp8] {
+            for k in [16, 1024, 16_384] {
+                let right = check(dtype, k, GemmLayout::Nt);
+                let (expected, tolerance) = right.expected(1, 40, 30);
+                let rounding = right.kind.result.rounding() * expected.abs();
+                assert!(tolerance > rounding, "{dtype} {k}");
+                let wrong: Vec<Check> = LAYOUTS.map(|layout| check(dtype, k, layout)).into();
+                let beyond = |found: f64| (found - expected).abs() > tolerance;
+                // Of a few other elements nearly all are told from the right one.
+                let others = (0..40).map(|row| right.expected(0, row, 3).0);
+                let told = others.filter(|found| beyond(*found)).count();
+                assert!(told >= 28, "{dtype} {k}: {told} of 40, {tolerance}");
+                let elements: Vec<f64> =
+                    wrong.iter().map(|each| each.expected(1, 40, 30).0).collect();
+                assert!(
+                    elements[1] == expected && elements[0] != expected && elements[2] != expected
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        let (expected, tolerance) = check(Dtype::Int8, 4096, GemmLayout::Nt).expected(1, 3, 5);
+        assert_eq!((expected.fract(), tolerance), (0.0, 0.0));
+        assert!(expected.abs() > 1000.0, "{expected}");
+    }
+}
