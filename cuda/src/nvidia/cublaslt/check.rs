@@ -94,9 +94,9 @@ impl Check {
     /// squares. Integers are exact.
     fn expected(&self, product: u64, row: u64, column: u64) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
-        for step in 0..self.point.k {
-            let a = self.a.at(self.problem.in_a(product, row, step));
-            let b = self.b.at(self.problem.in_b(product, step, column));
+        let a = self.a.line(self.problem.row_of_a(product, row));
+        let b = self.b.line(self.problem.column_of_b(product, column));
+        for (a, b) in a.zip(b).take(self.point.k as usize) {
             let term = a * b;
             sum += term;
             squares += term * term;
