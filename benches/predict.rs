@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use kernelgauge_data::{Dtype, GemmPoint, Point};
+use kernelgauge_data::{Dtype, GemmLayout, GemmPoint, Point};
 use kernelgauge_predict::{BuildInfo, Predictor};
 
 const MACHINE: &str = "h200-sxm";
@@ -19,7 +19,7 @@ const MACHINE: &str = "h200-sxm";
 const ROWS: u64 = 500_000;
 
 fn gemm(m: u64, n: u64, k: u64) -> Point {
-    Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k })
+    Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k, layout: GemmLayout::Unstated })
 }
 
 /// A measured point, a point between measured ones, and a site that was never measured.

@@ -11,12 +11,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Arrows between the crates; `predict` and `model` never see a device.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("kernelgauge", &["kernelgauge-calibrate", "kernelgauge-predict"]),
     ("kernelgauge-calibrate", &["kernelgauge-cuda", "kernelgauge-data", "kernelgauge-model"]),
     ("kernelgauge-cuda", &["kernelgauge-data"]),
     ("kernelgauge-data", &[]),
+    ("kernelgauge-fake-cublaslt", &[]),
     ("kernelgauge-fake-driver", &[]),
+    ("kernelgauge-fake-nccl", &[]),
     ("kernelgauge-model", &["kernelgauge-data"]),
     ("kernelgauge-predict", &["kernelgauge-data", "kernelgauge-model"]),
 ];

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kernelgauge_data::{DataSet, Dtype, Family, GemmPoint, Nanos, Origin, Point};
+use kernelgauge_data::{DataSet, Dtype, Family, GemmLayout, GemmPoint, Nanos, Origin, Point};
 use kernelgauge_model::{Basis, BasisChoice, Model, ReferenceModel, Step};
 use kernelgauge_predict::shipped::MODELS;
 use kernelgauge_predict::{Ask, Predictor};
@@ -163,7 +163,14 @@ fn no_interval_reaches_below_what_can_be_believed() {
 #[test]
 fn a_published_measurement_is_answered_as_published() {
     let h200 = Predictor::shipped("h200").unwrap();
-    let shape = GemmPoint { dtype: Dtype::Bf16, batch: 1, m: 4096, n: 4096, k: 4096 };
+    let shape = GemmPoint {
+        dtype: Dtype::Bf16,
+        batch: 1,
+        m: 4096,
+        n: 4096,
+        k: 4096,
+        layout: GemmLayout::Unstated,
+    };
     let points = [Point::Gemm(shape), Point::Gemm(GemmPoint { k: 4100, ..shape })];
     let answers = h200.predict_many(&points);
     let [measured, other] = &answers[..] else { panic!("{answers:?}") };

@@ -33,6 +33,8 @@ pub struct Target<'a> {
     pub seed: u64,
     /// Format of the summary.
     pub format: Format,
+    /// Files to keep beside the data set, as name and text.
+    pub beside: &'a [(String, String)],
 }
 
 /// Gates and fits `data`, writes data set, model and report, and prints the summary.
@@ -63,7 +65,13 @@ pub fn run(
     }
     let errors = model.as_ref().map(Model::errors).transpose()?.unwrap_or_default();
     let summary = Summary::new(&data, &errors, model.as_ref());
-    write(&target.folder.join(REPORT), &report::markdown(&data, &found, &summary, &errors))?;
+    let mut text = report::markdown(&data, &found, &summary, &errors);
+    for (name, content) in target.beside {
+        write(&target.folder.join(name), content)?;
+        text.push_str(&format!("\nWhat a library says of its own choices is in `{name}`.\n"));
+        wrote.insert(wrote.len() - 1, name.clone());
+    }
+    write(&target.folder.join(REPORT), &text)?;
     wrote.insert(wrote.len() - 1, REPORT.to_owned());
     show(&summary, &wrote, target, around)?;
     Ok(if model.is_some() { ExitStatus::Success } else { ExitStatus::Findings })

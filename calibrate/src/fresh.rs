@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn drawn_points_are_new_valid_and_within_what_was_measured() {
         let (records, device) = (records(), SimulatedDevice::new(0));
-        for family in Plan::FAMILIES {
+        for family in Plan::new(0).catalogue.families().iter().copied() {
             let drawn = draw(&records, family, 30, &device, &mut Random::new(1), &|_| true);
             assert_eq!(drawn.len(), 30, "{family}");
             for (point, cache) in &drawn {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use kernelgauge_cuda::host::HostDevice;
 use kernelgauge_cuda::simulated::SimulatedDevice;
 use kernelgauge_cuda::{Device, DeviceError};
+use kernelgauge_data::Machine;
 
 use crate::clock::Clock;
 use crate::device_list::DeviceList;
@@ -86,7 +87,8 @@ pub fn open_ranks(
         (_, None) => Gpus::All,
     };
     let (tool, deadlines) = (opening.tool, opening.deadlines);
-    let mut own = RemoteDevice::open(Box::new(ProcessStarter), chosen, tool.to_owned(), deadlines)?;
+    let starter = Box::new(ProcessStarter { least: deadlines.least });
+    let mut own = RemoteDevice::open(starter, chosen, tool.to_owned(), deadlines)?;
     let meeting = Meeting { place, facts: Facts::of(&own), tool, within };
     if place.rank > 0 {
         ranks::serve(&meeting, &mut own)?;
@@ -95,13 +97,18 @@ pub fn open_ranks(
     }
     let (arrived, nodes) = ranks::gather(&meeting)?;
     let device = SpreadDevice::open(own, arrived, nodes, tool, deadlines)?;
-    let clock = Clock::Wall(opening.began);
-    Ok(Some(Opened { device: Box::new(device), clock, catalogue: Catalogue::Gpu }))
+    Ok(Some(opened(Box::new(device), Clock::Wall(opening.began), nodes)))
 }
 
 fn gpus(numbers: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, DeviceError> {
-    let starter = Box::new(ProcessStarter);
+    let starter = Box::new(ProcessStarter { least: opening.deadlines.least });
     let tool = opening.tool.to_owned();
     let device = RemoteDevice::open(starter, numbers, tool, opening.deadlines)?;
-    Ok(Opened { device: Box::new(device), clock, catalogue: Catalogue::Gpu })
+    Ok(opened(Box::new(device), clock, 1))
+}
+
+/// GPUs with the catalogue for so many, linked so, on so many nodes.
+fn opened(device: Box<dyn Device>, clock: Clock, nodes: u32) -> Opened {
+    let Machine { count, links, .. } = device.machine();
+    Opened { device, clock, catalogue: Catalogue::Gpu { count, links, nodes } }
 }

@@ -13,7 +13,7 @@ use kernelgauge_cuda::{Device, Workload};
 use kernelgauge_data::units::four_digits;
 use kernelgauge_data::{
     Bytes, CacheState, CopyDirection, CopyPoint, Direction, Distribution, Dtype, EmbeddingPoint,
-    GemmPoint, MemoryOp, MemoryPoint, Nanos, Optimizer, Point,
+    GemmLayout, GemmPoint, MemoryOp, MemoryPoint, Nanos, Optimizer, Point,
 };
 
 /// Nanoseconds each point is timed for.
@@ -70,11 +70,25 @@ fn points() -> Vec<(Point, CacheState)> {
     let mut points = Vec::new();
     for dtype in [Dtype::F32, Dtype::F64] {
         for size in [64, 256, 1024, 2048] {
-            let gemm = GemmPoint { dtype, batch: 1, m: size, n: size, k: size };
+            let gemm = GemmPoint {
+                dtype,
+                batch: 1,
+                m: size,
+                n: size,
+                k: size,
+                layout: GemmLayout::Unstated,
+            };
             points.push((Point::Gemm(gemm), CacheState::Hot));
         }
     }
-    let batched = GemmPoint { dtype: Dtype::F32, batch: 64, m: 64, n: 64, k: 64 };
+    let batched = GemmPoint {
+        dtype: Dtype::F32,
+        batch: 64,
+        m: 64,
+        n: 64,
+        k: 64,
+        layout: GemmLayout::Unstated,
+    };
     points.push((Point::Gemm(batched), CacheState::Hot));
     for (bytes, cache) in [
         (16 << 10, CacheState::Hot),

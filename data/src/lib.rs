@@ -46,8 +46,8 @@ pub use measurement::{
 };
 pub use point::{
     AttentionPhase, AttentionPoint, Collective, CollectivePoint, CopyDirection, CopyPoint,
-    CustomPoint, Direction, Distribution, EVEN, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint,
-    Optimizer, Point,
+    CustomPoint, Direction, Distribution, EVEN, EmbeddingPoint, GemmLayout, GemmPoint, MemoryOp,
+    MemoryPoint, Optimizer, Point,
 };
 pub use units::{Bytes, Nanos, Shift};
 

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
-use kernelgauge_data::{CacheState, CustomPoint, DataSet, Family, Machine, Origin, Point, nearest};
+use kernelgauge_data::{
+    CacheState, CustomPoint, DataSet, Family, GemmLayout, GemmPoint, Machine, Origin, Point,
+    nearest,
+};
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
@@ -386,6 +389,11 @@ impl Model {
                 found = found.or(Some(section));
             }
         }
+        // Who does not say how the operands lie means what a machine has, or the usual.
+        let measured = |usual: &Point| self.has_variant(family, usual.variant().as_str());
+        if let (None, Some(usual)) = (found, in_usual_layout(point).filter(measured)) {
+            return self.variant(&usual, cache);
+        }
         match found {
             Some(section)
                 if cache == CacheState::Unstated || section.cache == CacheState::Unstated =>
@@ -440,13 +448,29 @@ impl Model {
     }
 }
 
-/// `point` with its parameters in the order `model` was measured in. Only custom points can
-/// name them at will.
+/// A product whose layout is not stated, in that of a linear layer.
+fn in_usual_layout(point: &Point) -> Option<Point> {
+    match point {
+        Point::Gemm(gemm) if gemm.layout == GemmLayout::Unstated => {
+            Some(Point::Gemm(GemmPoint { layout: GemmLayout::Nt, ..*gemm }))
+        }
+        _ => None,
+    }
+}
+
+/// `point` as `model` was measured: with its parameters in that order, which only custom points
+/// can name at will, and in the layout that speaks for one not stated.
 fn arranged<'point>(
     point: &'point Point,
     model: &VariantModel,
 ) -> Result<Cow<'point, Point>, PredictError> {
-    let Point::Custom(custom) = point else { return Ok(Cow::Borrowed(point)) };
+    let custom = match point {
+        Point::Custom(custom) => custom,
+        Point::Gemm(_) if point.variant().as_str() != model.name => {
+            return Ok(in_usual_layout(point).map_or(Cow::Borrowed(point), Cow::Owned));
+        }
+        _ => return Ok(Cow::Borrowed(point)),
+    };
     let names: Vec<&str> = model.domain.names().collect();
     let value = |name: &str| custom.parameters.iter().find(|(given, _)| given == name);
     let parameters: Vec<(String, u64)> =

@@ -57,11 +57,18 @@ pub(crate) fn replaced(parameters: &Parameters, index: usize, value: u64) -> Par
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernelgauge_data::{Dtype, GemmPoint};
+    use kernelgauge_data::{Dtype, GemmLayout, GemmPoint};
 
     #[test]
     fn one_parameter_changes_and_the_rest_stays() {
-        let point = Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m: 8, n: 16, k: 32 });
+        let point = Point::Gemm(GemmPoint {
+            dtype: Dtype::Bf16,
+            batch: 1,
+            m: 8,
+            n: 16,
+            k: 32,
+            layout: GemmLayout::Unstated,
+        });
         let wider = with_parameters(&point, &replaced(&point.parameters(), 1, 64));
         assert_eq!(wider.to_string(), "gemm bf16 batch=1 m=64 n=16 k=32");
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use kernelgauge_data::{
     AttentionPhase, AttentionPoint, CacheState, Collective, CollectivePoint, Conditions,
-    CustomPoint, DataSet, Diagnostic, Dtype, Family, Flags, GemmPoint, Hardware, InputContent,
-    Links, Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
+    CustomPoint, DataSet, Diagnostic, Dtype, Family, Flags, GemmLayout, GemmPoint, Hardware,
+    InputContent, Links, Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
 };
 
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) fn data_set(records: Vec<Record>) -> DataSet {
 }
 
 pub(crate) fn gemm(m: u64, n: u64, k: u64) -> Point {
-    Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k })
+    Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k, layout: GemmLayout::Unstated })
 }
 
 /// A table of products whose times follow a roofline with a launch floor.
@@ -136,7 +136,14 @@ fn every_basis_answers_and_says_so() {
 #[test]
 fn what_the_machine_lacks_is_named_with_what_it_has() {
     let model = fitted(&gemm_table());
-    let mut point = GemmPoint { dtype: Dtype::Fp8, batch: 1, m: 8, n: 256, k: 256 };
+    let mut point = GemmPoint {
+        dtype: Dtype::Fp8,
+        batch: 1,
+        m: 8,
+        n: 256,
+        k: 256,
+        layout: GemmLayout::Unstated,
+    };
     let error = ask(&model, &Point::Gemm(point), false).unwrap_err();
     assert_eq!(error.to_string(), "synthetic-one has no gemm measurements of `fp8`");
     assert!(error.hint().unwrap().contains("bf16"));
@@ -146,6 +153,33 @@ fn what_the_machine_lacks_is_named_with_what_it_has() {
     let error = ask(&model, &custom, false).unwrap_err();
     assert_eq!(error.to_string(), "synthetic-one has no custom measurements");
     assert_eq!(error.hint().unwrap(), "it has gemm");
+}
+
+/// Whoever does not say how the operands lie is answered with the usual layout where it was
+/// measured by name, and never with another.
+#[test]
+fn a_question_without_a_layout_means_that_of_a_linear_layer() {
+    let mut data = gemm_table();
+    let stated = |record: &Record, layout| match &record.point {
+        Point::Gemm(gemm) => Point::Gemm(GemmPoint { layout, ..*gemm }),
+        other => other.clone(),
+    };
+    for record in &mut data.records {
+        record.point = stated(record, GemmLayout::Nt);
+    }
+    let model = fitted(&data);
+    let unstated = gemm(64, 1024, 1024);
+    let Point::Gemm(shape) = unstated else { panic!("no product") };
+    let nt = Point::Gemm(GemmPoint { layout: GemmLayout::Nt, ..shape });
+    let answer = ask(&model, &unstated, false).unwrap();
+    assert_eq!(answer, ask(&model, &nt, false).unwrap());
+    assert_eq!(answer.basis, Basis::Measured);
+    let nn = Point::Gemm(GemmPoint { layout: GemmLayout::Nn, ..shape });
+    let error = ask(&model, &nn, false).unwrap_err();
+    assert_eq!(error.to_string(), "synthetic-one has no gemm measurements of `bf16/nn`");
+    // What no one stated is no answer for what is.
+    let error = ask(&fitted(&gemm_table()), &nt, false).unwrap_err();
+    assert_eq!(error.to_string(), "synthetic-one has no gemm measurements of `bf16/nt`");
 }
 
 fn custom(parameters: &[(&str, u64)], op: &str) -> Point {

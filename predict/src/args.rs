@@ -133,6 +133,9 @@ pub struct GemmArguments {
     /// Element type: bf16, f16, f32, fp8 ...
     #[arg(long)]
     pub dtype: Option<String>,
+    /// Row-major operands: nn as they are, nt with b transposed, tn with a [default: the usual]
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub layout: String,
     /// Model and output.
     #[command(flatten)]
     pub ask: AskOptions,

@@ -6,11 +6,12 @@
 //! lies inside, near or outside what was measured, and what the answer rests on.
 //!
 //! ```
-//! use kernelgauge_data::{Dtype, GemmPoint, Point};
+//! use kernelgauge_data::{Dtype, GemmLayout, GemmPoint, Point};
 //! use kernelgauge_predict::Predictor;
 //!
 //! let h200 = Predictor::shipped("h200-sxm")?;
-//! let shape = GemmPoint { dtype: Dtype::Bf16, batch: 1, m: 4096, n: 4096, k: 4096 };
+//! let (m, n, k, layout) = (4096, 4096, 4096, GemmLayout::Unstated);
+//! let shape = GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k, layout };
 //! let answer = h200.predict(&Point::Gemm(shape))?;
 //! println!("{} (90 %: {} to {}), {}", answer.time, answer.low, answer.high, answer.basis);
 //! assert!(answer.low < answer.time && answer.time < answer.high);

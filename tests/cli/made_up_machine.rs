@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use kernelgauge_data::dataset::Manifest;
 use kernelgauge_data::{
-    Collective, CollectivePoint, Conditions, CustomPoint, DataSet, Dtype, Flags, GemmPoint, Links,
-    Machine, Measurement, MemoryOp, MemoryPoint, Nanos, Origin, Outcome, Point, Record,
+    Collective, CollectivePoint, Conditions, CustomPoint, DataSet, Dtype, Flags, GemmLayout,
+    GemmPoint, Links, Machine, Measurement, MemoryOp, MemoryPoint, Nanos, Origin, Outcome, Point,
+    Record,
 };
 use kernelgauge_model::{FitOptions, Model};
 
@@ -24,7 +25,16 @@ fn law(point: &Point) -> Nanos {
 fn gemms(dtype: Dtype) -> impl Iterator<Item = Point> {
     let sites = [(1024, 1024), (1024, 4096), (4096, 4096)];
     sites.into_iter().flat_map(move |(n, k)| {
-        (0..8).map(move |octave| Point::Gemm(GemmPoint { dtype, batch: 1, m: 8 << octave, n, k }))
+        (0..8).map(move |octave| {
+            Point::Gemm(GemmPoint {
+                dtype,
+                batch: 1,
+                m: 8 << octave,
+                n,
+                k,
+                layout: GemmLayout::Unstated,
+            })
+        })
     })
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod calibrate;
+mod collectives;
 mod command;
 mod gpus;
 mod gpus_at_fault;

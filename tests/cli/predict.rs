@@ -101,6 +101,15 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
              hint: did you mean `bf16`? synthetic-8x has f32, bf16\n",
         ),
         (
+            "gemm -m 8 -n 1024 -k 1024 --dtype bf16 --layout nnn",
+            "error: unknown layout `nnn`\nhint: did you mean `nn`? known: nn, nt, tn\n",
+        ),
+        (
+            "gemm -m 8 -n 1024 -k 1024 --dtype bf16 --layout nt",
+            "error: synthetic-8x has no gemm measurements of `bf16/nt`\n\
+             hint: did you mean `bf16`? synthetic-8x has bf16, f32\n",
+        ),
+        (
             "gemm -m 8 -n 1024 -k 1024 --dtype fp8",
             "error: synthetic-8x has no gemm in fp8\nhint: synthetic-8x has f32, bf16\n",
         ),

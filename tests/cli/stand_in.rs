@@ -23,6 +23,12 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Puts the stand-in for NCCL beside the driver in `folder`.
+pub fn with_nccl(folder: &Path) {
+    let nccl = built().with_file_name("libkernelgauge_fake_nccl.so");
+    fs::copy(nccl, folder.join("driver/libnccl.so.2")).unwrap();
+}
+
 /// Takes a function from the driver in `folder`, by giving it a name no one looks for.
 pub fn remove_function(folder: &Path, name: &str) {
     let path = folder.join("driver/libcuda.so.1");
@@ -54,6 +60,11 @@ pub fn command(folder: &Path, fault: &str, line: &str) -> Command {
 /// Runs `calibrate` so.
 pub fn calibrate(folder: &Path, fault: &str, line: &str) -> Said {
     said(&mut command(folder, fault, line))
+}
+
+/// Runs `calibrate` with variables of the environment.
+pub fn calibrate_with(folder: &Path, variables: &[(&str, &str)], line: &str) -> Said {
+    said(command(folder, "", line).envs(variables.iter().copied()))
 }
 
 /// Runs `command` and keeps everything it says.

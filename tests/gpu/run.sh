@@ -5,8 +5,8 @@
 #
 # OUT is a folder (made where missing; it stays below 60 MB). BIN is the folder of release binaries
 # built elsewhere (`target/release`), which need nothing but a driver here. Each step has its own
-# limit and is told of in OUT/steps.txt with its exit code and seconds; one that fails does not stop
-# the next. Clocks, power limits and modes of the GPU are left as they are. OUT/README of what each
+# limit, and none runs past the whole script's; all are told of in OUT/steps.txt with exit code and
+# seconds, and one that fails does not stop the next. Clocks, power limits and modes of the GPU are left as they are. OUT/README of what each
 # file means: tests/gpu/README.md.
 set -u
 
@@ -15,14 +15,22 @@ here=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${2:-$here/target/release}
 budget=${KERNELGAUGE_GPU_BUDGET:-240}
 fresh=${KERNELGAUGE_GPU_FRESH:-30}
+whole=${KERNELGAUGE_GPU_SECONDS:-470}
 mkdir -p "$out"
 : >"$out/steps.txt"
+started=$(date +%s)
 
-# step NAME LIMIT COMMAND...: runs it for at most LIMIT seconds.
+# step NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, and within the whole script's.
 step() {
     name=$1 limit=$2
     shift 2
     began=$(date +%s)
+    left=$((whole - (began - started)))
+    if [ "$left" -lt 5 ]; then
+        echo "$name: skipped, no time is left" | tee -a "$out/steps.txt"
+        return 0
+    fi
+    [ "$limit" -le "$left" ] || limit=$left
     timeout --kill-after=10 "$limit" "$@" >"$out/$name.txt" 2>"$out/$name.err"
     code=$?
     echo "$name: exit $code, $(($(date +%s) - began)) s of $limit" | tee -a "$out/steps.txt"
@@ -52,5 +60,7 @@ fi
 python=$(command -v python3 || true)
 if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
     step torch 60 "$python" "$here/tests/gpu/torch_copies.py"
+    # Training steps, recorded: the longest step comes last and may be cut.
+    step torch_steps 90 "$python" "$here/tests/gpu/torch_steps.py" "$out/steps"
 fi
 du -sk "$out" | awk '{ print "size: " $1 / 1024 " MB" }' | tee -a "$out/steps.txt"

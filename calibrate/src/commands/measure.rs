@@ -54,7 +54,7 @@ pub fn run(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
-    let chosen = families(&arguments.ops, &Plan::FAMILIES)?;
+    families(&arguments.ops, &Plan::FAMILIES)?;
     let opening = Opening {
         threads: arguments.threads,
         deadlines: Deadlines { least: arguments.deadline },
@@ -73,6 +73,7 @@ pub fn run(
         }
     };
     let open::Opened { mut device, clock, catalogue } = opened;
+    let chosen = families(&arguments.ops, catalogue.families())?;
     let machine = device.machine();
     let plan = Plan::of(catalogue, arguments.seed);
     let deepest = if arguments.quick { 0 } else { DEEPEST };
@@ -253,7 +254,8 @@ fn conclude(
         status: if left.is_empty() { RunStatus::Complete } else { RunStatus::Partial },
     };
     let data = collect::data_set(contents, &provenance);
-    let target = Target { folder, seed: arguments.seed, format: arguments.format };
+    let beside = device.attachments();
+    let target = Target { folder, seed: arguments.seed, format: arguments.format, beside: &beside };
     let finished = finish::run(data, &target, around)?;
     // Reaching the budget is what was asked for, unless not even the first pass fitted in it.
     let first_pass = left.iter().filter(|index| setting.plan.points[**index].level == 0).count();

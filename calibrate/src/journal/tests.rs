@@ -1,8 +1,8 @@
 //! Journals that were torn at every byte, altered, or belong to another run.
 
 use kernelgauge_data::{
-    Conditions, Dtype, Environment, Failure, Flags, GemmPoint, Measurement, Nanos, Outcome, Point,
-    Record, SkipReason,
+    Conditions, Dtype, Environment, Failure, Flags, GemmLayout, GemmPoint, Measurement, Nanos,
+    Outcome, Point, Record, SkipReason,
 };
 
 use super::*;
@@ -45,7 +45,16 @@ fn header() -> Header {
 }
 
 fn entries() -> Vec<Entry> {
-    let point = |m| Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m, n: 64, k: 64 });
+    let point = |m| {
+        Point::Gemm(GemmPoint {
+            dtype: Dtype::F32,
+            batch: 1,
+            m,
+            n: 64,
+            k: 64,
+            layout: GemmLayout::Unstated,
+        })
+    };
     let entry = |index, outcome| Entry::Point {
         index,
         record: Record {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use kernelgauge_cuda::simulated::{Fault, SimulatedDevice};
 use kernelgauge_cuda::{Device as _, Timing};
-use kernelgauge_data::{CacheState, Dtype, GemmPoint, Point};
+use kernelgauge_data::{CacheState, Dtype, GemmLayout, GemmPoint, Point};
 
 use super::*;
 
@@ -61,7 +61,14 @@ fn run(workload: &mut dyn Workload) -> Result<Taken, NotTaken> {
 }
 
 fn gemm() -> Point {
-    Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m: 256, n: 256, k: 256 })
+    Point::Gemm(GemmPoint {
+        dtype: Dtype::F32,
+        batch: 1,
+        m: 256,
+        n: 256,
+        k: 256,
+        layout: GemmLayout::Unstated,
+    })
 }
 
 fn run_with_fault(fault: Fault) -> Result<Taken, NotTaken> {

@@ -2,10 +2,10 @@
 //!
 //! They differ in points, in the guess of how long a point takes, and in the words for both.
 
-use kernelgauge_data::Family;
+use kernelgauge_data::{Family, Links};
 
 use super::estimate::{GPU, PROCESSOR, Rates};
-use super::{Candidate, copy, embedding, gemm, gpu, memory};
+use super::{Candidate, Plan, collective, copy, embedding, gemm, gpu, memory, pairs};
 
 /// Which catalogue a plan is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,10 +13,25 @@ pub enum Catalogue {
     /// For processors, and for the simulated device.
     Processor,
     /// For GPUs.
-    Gpu,
+    Gpu {
+        /// How many there are.
+        count: u32,
+        /// How they are linked.
+        links: Links,
+        /// How many such nodes measure together.
+        nodes: u32,
+    },
 }
 
 impl Catalogue {
+    /// The families it has points of.
+    pub fn families(self) -> &'static [Family] {
+        match self {
+            Catalogue::Processor => &Plan::FAMILIES[..4],
+            Catalogue::Gpu { .. } => &Plan::FAMILIES,
+        }
+    }
+
     /// Every point worth measuring.
     pub(super) fn candidates(self) -> Vec<Candidate> {
         match self {
@@ -27,7 +42,12 @@ impl Catalogue {
                 copy::candidates(),
             ]
             .concat(),
-            Catalogue::Gpu => gpu::candidates(),
+            Catalogue::Gpu { count, links, nodes } => [
+                gpu::candidates(),
+                pairs::candidates(count),
+                collective::candidates(count, links, nodes),
+            ]
+            .concat(),
         }
     }
 
@@ -35,7 +55,7 @@ impl Catalogue {
     pub(super) fn rates(self) -> Rates {
         match self {
             Catalogue::Processor => PROCESSOR,
-            Catalogue::Gpu => GPU,
+            Catalogue::Gpu { .. } => GPU,
         }
     }
 
@@ -50,8 +70,13 @@ impl Catalogue {
             }
             (Catalogue::Processor, Family::Memory) => "11 ops hot and cold, 1 Ki..32 Mi elements",
             (Catalogue::Processor, Family::Copy) => "host to host, hot and cold, 1 KiB..256 MiB",
-            (Catalogue::Gpu, Family::Memory) => "fill hot and cold, 1 Ki..256 Mi elements",
-            (Catalogue::Gpu, Family::Copy) => "host, device, peer; pinned and not, 1 KiB..1 GiB",
+            (Catalogue::Gpu { .. }, Family::Memory) => "fill hot and cold, 1 Ki..256 Mi elements",
+            (Catalogue::Gpu { .. }, Family::Copy) => {
+                "host, device, peer; every pair; pinned and not, 1 KiB..1 GiB"
+            }
+            (Catalogue::Gpu { .. }, Family::Collective) => {
+                "10 collectives, 2, 4.. ranks; in flight, isolated, in place; 8 B..16 GiB"
+            }
             _ => "",
         }
     }

@@ -65,7 +65,7 @@ fn is_between_memories(point: &Point) -> bool {
     matches!(
         point,
         Point::Copy(copy) if matches!(copy.direction, HostToDevice | DeviceToHost | PeerToPeer)
-    )
+    ) || matches!(point, Point::Collective(_))
 }
 
 /// Bytes of the operands, for embeddings all rows of the tables and not only those touched.

@@ -2,7 +2,7 @@
 //!
 //! Lines let a model interpolate; scattered shapes show it sizes that no register tile divides.
 
-use kernelgauge_data::{CacheState, Dtype, GemmPoint, Manner, Point};
+use kernelgauge_data::{CacheState, Dtype, GemmLayout, GemmPoint, Manner, Point};
 
 use super::scatter::{Scatter, log_between};
 use super::{Candidate, DEEPEST};
@@ -33,7 +33,8 @@ pub fn candidates() -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (dtype, scattered) in [(Dtype::F32, [48, 80, 96]), (Dtype::F64, [32, 48, 64])] {
         let mut add = |level, (m, n, k)| {
-            let point = Point::Gemm(GemmPoint { dtype, batch: 1, m, n, k });
+            let point =
+                Point::Gemm(GemmPoint { dtype, batch: 1, m, n, k, layout: GemmLayout::Unstated });
             candidates.push(Candidate {
                 point,
                 cache: CacheState::Hot,

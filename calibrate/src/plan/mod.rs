@@ -9,6 +9,7 @@
 //! Left to others: what fits the device (`sweep`), and how the plan is shown (`show`).
 
 mod catalogue;
+mod collective;
 mod copy;
 mod embedding;
 mod estimate;
@@ -16,6 +17,7 @@ mod gemm;
 mod gpu;
 mod memory;
 pub mod order;
+mod pairs;
 mod scatter;
 pub mod show;
 
@@ -67,9 +69,9 @@ pub struct Selection {
 }
 
 impl Plan {
-    /// The families the catalogue has points of.
-    pub const FAMILIES: [Family; 4] =
-        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy];
+    /// The families that any catalogue has points of; only GPUs have the last.
+    pub const FAMILIES: [Family; 5] =
+        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy, Family::Collective];
 
     /// The plan of `seed` for a processor.
     pub fn new(seed: u64) -> Self {
@@ -140,6 +142,8 @@ fn pass_by_length(point: &Point, catalogue: Catalogue) -> u8 {
 mod tests {
     use std::collections::BTreeSet;
 
+    use kernelgauge_data::Links;
+
     use super::*;
 
     #[test]
@@ -205,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_gpu_has_a_plan_of_its_own_with_every_route_of_a_copy() {
-        let plan = Plan::of(Catalogue::Gpu, 0);
+        let plan = Plan::of(Catalogue::Gpu { count: 8, links: Links::Nvswitch, nodes: 1 }, 0);
         for Candidate { point, .. } in &plan.points {
             point.check().unwrap();
         }

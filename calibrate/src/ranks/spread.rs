@@ -12,14 +12,13 @@ use std::time::{Duration, Instant};
 
 use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing, Workload, World};
 use kernelgauge_data::{
-    Bytes, CacheState, Environment, Failure, Links, Machine, Manner, Nanos, Origin, Point,
-    SkipReason,
+    Bytes, CacheState, Environment, Failure, Machine, Manner, Nanos, Origin, Point, SkipReason,
 };
 
 use super::gathering::Arrived;
 use super::tcp::Come;
 use crate::remote::wire::{Answer, Facts, Gpus, Request};
-use crate::remote::{Conversation, Deadlines, RemoteDevice};
+use crate::remote::{Conversation, Deadlines, RemoteDevice, Stuck};
 
 /// Whether collectives of all ranks can be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +40,7 @@ pub struct SpreadDevice {
     gpus: Vec<u32>,
     nodes: u32,
     joined: Joined,
+    stuck: Stuck,
 }
 
 impl SpreadDevice {
@@ -67,7 +67,14 @@ impl SpreadDevice {
         }
         let facts = whole(own_facts, &gpus, nodes);
         let parts = RefCell::new(parts);
-        let mut device = SpreadDevice { facts, parts, gpus, nodes, joined: Joined::Anew };
+        let mut device = SpreadDevice {
+            facts,
+            parts,
+            gpus,
+            nodes,
+            joined: Joined::Anew,
+            stuck: Stuck::default(),
+        };
         if let Err(failure) = device.join_all() {
             device.joined = Joined::Never(failure.to_string());
         }
@@ -204,17 +211,29 @@ impl Device for SpreadDevice {
             let Some(own) = self.parts.get_mut().first_mut() else { return Err(none_there()) };
             return own.prepare(point, cache, manner, seed);
         }
+        self.stuck.refuse(point)?;
         if self.joined != Joined::Yes {
-            self.join_all()?;
+            let joined = self.join_all();
+            if joined.is_err() {
+                self.stuck.note(&joined);
+            }
+            joined?;
         }
         let operands = self.memory_needed(point, cache);
-        let SpreadDevice { parts, joined, .. } = self;
+        let longer = self
+            .parts
+            .get_mut()
+            .first()
+            .map_or(Duration::ZERO, |own| own.deadlines.for_ranks(point));
+        let SpreadDevice { parts, joined, stuck, .. } = self;
         let mut workload = SpreadWorkload {
             kernel: String::new(),
             operands,
+            longer,
             each: None,
             parts: parts.get_mut(),
             joined,
+            stuck,
         };
         let within = workload.within();
         let request = Request::Prepare(point.into(), cache, manner, seed);
@@ -256,19 +275,26 @@ struct SpreadWorkload<'device> {
     kernel: String,
     operands: Bytes,
     each: Option<Nanos>,
+    longer: Duration,
     parts: &'device mut Vec<Conversation>,
     joined: &'device mut Joined,
+    stuck: &'device mut Stuck,
 }
 
 impl SpreadWorkload<'_> {
     fn within(&self) -> Duration {
         self.parts.first().map_or(Duration::ZERO, |own| own.deadlines.prepare(self.operands))
+            + self.longer
     }
 
     /// Asks every rank at once; after a failure of any, the ranks must join anew.
     fn ask(&mut self, request: &Request, within: Duration) -> Result<Vec<Answer>, Failure> {
         let requests = vec![request.clone(); self.parts.len()];
         let answers = ask_all(self.parts, &requests, within);
+        // That operands are in place says nothing of whether a collective ends.
+        if answers.is_err() || !matches!(request, Request::Prepare(..)) {
+            self.stuck.note(&answers);
+        }
         if answers.is_err() {
             *self.joined = Joined::Anew;
         }
@@ -290,7 +316,7 @@ impl Workload for SpreadWorkload<'_> {
     fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
         let Some(own) = self.parts.first() else { return Err(none_there()) };
         let within = own.deadlines.time(executions, self.each, self.operands);
-        let answers = self.ask(&Request::Time(executions), within)?;
+        let answers = self.ask(&Request::Time(executions), within + self.longer)?;
         let timings = answers.into_iter().filter_map(|answer| match answer {
             Answer::Timed(timing) => Some(timing),
             _ => None,
@@ -368,7 +394,6 @@ fn whole(own: Facts, gpus: &[u32], nodes: u32) -> Facts {
     };
     if nodes > 1 {
         machine.name = format!("{}-n{nodes}", machine.name);
-        machine.links = Links::Network;
         environment.set("nodes", nodes.to_string());
     }
     environment.set("gpus", total.to_string());

@@ -9,6 +9,7 @@ use kernelgauge_data::{Failure, table};
 
 use super::deadlines::Deadlines;
 use super::link::{Link, NoLine, Starter};
+use super::stuck::Stuck;
 use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, Request, line};
 
 /// A process whose output has ended is about to end.
@@ -24,12 +25,23 @@ pub struct Conversation {
     link: Option<Box<dyn Link>>,
     facts: Option<Facts>,
     lost: Option<String>,
+    /// Collectives that did not end.
+    pub stuck: Stuck,
 }
 
 impl Conversation {
     /// With processes from `starter` that open `gpus`, of the version `tool`.
     pub fn new(starter: Box<dyn Starter>, gpus: Gpus, tool: String, deadlines: Deadlines) -> Self {
-        Conversation { starter, gpus, tool, deadlines, link: None, facts: None, lost: None }
+        Conversation {
+            starter,
+            gpus,
+            tool,
+            deadlines,
+            link: None,
+            facts: None,
+            lost: None,
+            stuck: Stuck::default(),
+        }
     }
 
     /// Starts a process and lets it open the GPUs.

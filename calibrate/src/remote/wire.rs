@@ -217,13 +217,16 @@ pub fn line<T: Serialize>(message: &T) -> Result<String, serde_json::Error> {
 #[cfg(test)]
 mod tests {
     use kernelgauge_cuda::simulated::SimulatedDevice;
+    use kernelgauge_data::Links;
 
     use super::*;
     use crate::plan::{Catalogue, Plan};
 
     #[test]
     fn every_point_of_both_plans_travels_unchanged() {
-        for catalogue in [Catalogue::Processor, Catalogue::Gpu] {
+        for catalogue in
+            [Catalogue::Processor, Catalogue::Gpu { count: 8, links: Links::Nvlink, nodes: 2 }]
+        {
             for candidate in Plan::of(catalogue, 0).points {
                 let request = Request::Prepare(
                     (&candidate.point).into(),

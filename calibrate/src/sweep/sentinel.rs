@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_sentinel_is_a_short_point_of_the_families_measured() {
         let plan = Plan::new(1);
-        for family in Plan::FAMILIES {
+        for family in plan.catalogue.families().iter().copied() {
             let selected = plan.select(&Selection { families: vec![family], deepest: 2 });
             let index = choose(&plan, &selected).unwrap();
             assert_eq!(plan.points[index].point.family(), family);

@@ -183,12 +183,19 @@ pub(super) fn place(record: &Record) -> (String, u64) {
 
 #[cfg(test)]
 mod tests {
-    use kernelgauge_data::{Dtype, GemmPoint};
+    use kernelgauge_data::{Dtype, GemmLayout, GemmPoint};
 
     use super::*;
 
     fn gemm(m: u64, n: u64) -> Point {
-        Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m, n, k: 1000 })
+        Point::Gemm(GemmPoint {
+            dtype: Dtype::F32,
+            batch: 1,
+            m,
+            n,
+            k: 1000,
+            layout: GemmLayout::Unstated,
+        })
     }
 
     #[test]
@@ -214,7 +221,14 @@ mod tests {
         assert_eq!(ends_of_long_lines(points.iter()).len(), 2);
         assert!(ends_of_long_lines(points[..10].iter()).is_empty());
         assert!(!is_landmark(&points[0]));
-        let square = GemmPoint { dtype: Dtype::F32, batch: 1, m: 64, n: 64, k: 64 };
+        let square = GemmPoint {
+            dtype: Dtype::F32,
+            batch: 1,
+            m: 64,
+            n: 64,
+            k: 64,
+            layout: GemmLayout::Unstated,
+        };
         assert!(is_landmark(&Point::Gemm(square)));
         let found = extremes(points.iter(), &ranks(points.iter()));
         assert_eq!(found, BTreeSet::from([&points[0], &points[40]]));

@@ -1,6 +1,6 @@
 use kernelgauge_data::{
-    Collective, CollectivePoint, Conditions, Dtype, FileEntry, Flag, Flags, GemmPoint, Hardware,
-    Links, Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point,
+    Collective, CollectivePoint, Conditions, Dtype, FileEntry, Flag, Flags, GemmLayout, GemmPoint,
+    Hardware, Links, Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point,
 };
 
 use super::*;
@@ -21,7 +21,8 @@ fn record(point: Point, time: u64, kernel: &str) -> Record {
 }
 
 fn gemm(m: u64, n: u64) -> Record {
-    let point = GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k: 512 };
+    let point =
+        GemmPoint { dtype: Dtype::Bf16, batch: 1, m, n, k: 512, layout: GemmLayout::Unstated };
     record(Point::Gemm(point), time_ns(m, n), "kernel_a")
 }
 

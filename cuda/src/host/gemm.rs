@@ -164,7 +164,7 @@ fn multiply<T: Real>(
 
 #[cfg(test)]
 mod tests {
-    use kernelgauge_data::{Bytes, Dtype};
+    use kernelgauge_data::{Bytes, Dtype, GemmLayout};
 
     use super::*;
     use crate::host::operand::{Arena, operand_bytes};
@@ -187,7 +187,7 @@ mod tests {
         threads: usize,
         use_kernel: impl FnOnce(&mut GemmKernel<'_, T>) -> R,
     ) -> R {
-        let point = GemmPoint { dtype: Dtype::F64, batch, m, n, k };
+        let point = GemmPoint { dtype: Dtype::F64, batch, m, n, k, layout: GemmLayout::Unstated };
         let bytes = lengths(&point).unwrap().map(|length| operand_bytes(8 * length, 1).unwrap());
         let threads = Threads::new(threads).unwrap();
         let mut arena = Arena::default();

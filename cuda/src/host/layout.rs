@@ -76,7 +76,9 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
-    use kernelgauge_data::{CopyDirection, CopyPoint, GemmPoint, MemoryOp, MemoryPoint};
+    use kernelgauge_data::{
+        CopyDirection, CopyPoint, GemmLayout, GemmPoint, MemoryOp, MemoryPoint,
+    };
 
     use super::*;
 
@@ -102,7 +104,14 @@ mod tests {
     fn overflow_is_none() {
         let dtype = Dtype::F64;
         let wide = 1 << 40;
-        let gemm = Point::Gemm(GemmPoint { dtype, batch: 1, m: wide, n: wide, k: 1 });
+        let gemm = Point::Gemm(GemmPoint {
+            dtype,
+            batch: 1,
+            m: wide,
+            n: wide,
+            k: 1,
+            layout: GemmLayout::Unstated,
+        });
         assert_eq!(Layout::of(&gemm, 0), None);
         let op = MemoryOp::Add;
         let memory = Point::Memory(MemoryPoint { op, dtype, rows: wide, columns: 1 << 20 });

@@ -18,7 +18,7 @@
 //! not stated: nobody publishes them for a slice of a virtual machine.
 
 mod clock;
-mod compare;
+pub(crate) mod compare;
 mod contention;
 mod copy;
 mod embedding;
@@ -37,8 +37,8 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use kernelgauge_data::{
-    Bytes, CacheState, Direction, Dtype, Environment, Failure, Hardware, Links, Machine, Origin,
-    Point, SkipReason,
+    Bytes, CacheState, Direction, Dtype, Environment, Failure, GemmLayout, Hardware, Links,
+    Machine, Origin, Point, SkipReason,
 };
 
 use self::contention::Contention;
@@ -262,6 +262,9 @@ fn supported(point: &Point, cache: CacheState) -> Result<(), String> {
                 return Err("more than 2^32 rows or bags in all tables".to_owned());
             }
             Ok(())
+        }
+        Point::Gemm(gemm) if gemm.layout != GemmLayout::Unstated => {
+            Err(format!("products of layout {} on the processor", gemm.layout))
         }
         Point::Gemm(_) | Point::Memory(_) | Point::Copy(_) => Ok(()),
     }

@@ -3,8 +3,8 @@
 use std::fs;
 
 use kernelgauge_data::{
-    Collective, CollectivePoint, CopyDirection, CopyPoint, Distribution, EmbeddingPoint, GemmPoint,
-    MemoryOp, MemoryPoint, Nanos, Optimizer,
+    Collective, CollectivePoint, CopyDirection, CopyPoint, Distribution, EmbeddingPoint,
+    GemmLayout, GemmPoint, MemoryOp, MemoryPoint, Nanos, Optimizer,
 };
 
 use super::*;
@@ -17,7 +17,14 @@ fn device(threads: usize) -> HostDevice {
 }
 
 fn gemm(dtype: Dtype, size: u64) -> Point {
-    Point::Gemm(GemmPoint { dtype, batch: 1, m: size, n: size, k: size })
+    Point::Gemm(GemmPoint {
+        dtype,
+        batch: 1,
+        m: size,
+        n: size,
+        k: size,
+        layout: GemmLayout::Unstated,
+    })
 }
 
 fn copy(direction: CopyDirection, pinned: bool, bytes: u64) -> Point {

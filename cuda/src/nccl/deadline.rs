@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::error::NcclError;
 
+/// So long it is asked again and again without a pause: a launch takes microseconds, and a pause
+/// of the operating system ten times as many.
+const EAGER: Duration = Duration::from_micros(200);
 /// The first pause between two questions; the next ones double up to the longest. Short enough
-/// to add nothing to a collective of microseconds, long enough to leave the processor to NCCL's
+/// to add little to a collective of milliseconds, long enough to leave the processor to NCCL's
 /// own threads.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
@@ -43,6 +46,10 @@ impl Deadline {
             let left = self.left();
             if left.is_zero() {
                 return Err(self.error().into());
+            }
+            if self.started.elapsed() < EAGER {
+                thread::yield_now();
+                continue;
             }
             thread::sleep(pause.min(left));
             pause = (2 * pause).min(LONGEST_PAUSE);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kernelgauge_data::{Diagnostic, ExitStatus};
+use kernelgauge_data::{Diagnostic, ExitStatus, Failure};
 use thiserror::Error;
 
 use super::code::Code;
@@ -80,6 +80,16 @@ pub enum NcclError {
         /// What it was for.
         what: String,
     },
+}
+
+/// For the record of a point; without NCCL's own words, which may name hosts and addresses.
+impl From<NcclError> for Failure {
+    fn from(error: NcclError) -> Self {
+        match error {
+            NcclError::Deadline { .. } => Failure::TimedOut(error.to_string()),
+            _ => Failure::Device(error.to_string()),
+        }
+    }
 }
 
 impl Diagnostic for NcclError {

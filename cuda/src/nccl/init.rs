@@ -1,6 +1,7 @@
 //! Makes communicators: one rank of several processes, or all ranks of this one.
 
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
@@ -86,14 +87,30 @@ pub fn init_all<E: From<NcclError>>(
     library: Library,
     ranks: u32,
     limits: Limits,
-    mut select: impl FnMut(u32) -> Result<(), E>,
+    select: impl FnMut(u32) -> Result<(), E>,
 ) -> Result<Vec<Communicator>, E> {
     let id = library.unique_id()?;
+    join_all(library, &id, 0..ranks, ranks, limits, select)
+}
+
+/// Joins the communicator of `id` as the ranks `places` of `ranks`, in this thread, and waits for
+/// all others to join too.
+///
+/// # Errors
+/// As [`init_all`].
+pub fn join_all<E: From<NcclError>>(
+    library: Library,
+    id: &UniqueId,
+    places: Range<u32>,
+    ranks: u32,
+    limits: Limits,
+    mut select: impl FnMut(u32) -> Result<(), E>,
+) -> Result<Vec<Communicator>, E> {
     let mut group = Group::start(library)?;
     let mut begun = Vec::new();
-    let all = (0..ranks).try_for_each(|rank| {
+    let all = places.into_iter().try_for_each(|rank| {
         select(rank)?;
-        begun.push(begin(library, &id, Place { rank, ranks }, limits)?);
+        begun.push(begin(library, id, Place { rank, ranks }, limits)?);
         Ok(())
     });
     // The group ends in any case: ranks that have begun can only be aborted outside of it.

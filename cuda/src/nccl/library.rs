@@ -10,10 +10,10 @@ use libloading::os::unix::{Library as Opened, RTLD_LOCAL, RTLD_NOW};
 use super::bindings::{NcclFunctions, ncclComm_t, ncclResult_t, ncclUniqueId};
 use super::code::Code;
 use super::error::NcclError;
-use super::folders;
 use super::function::Function;
 use super::unique_id::UniqueId;
 use super::version::Version;
+use crate::nvidia::places::Places;
 
 /// The names the library goes by: the one that programs are linked to, then the one of
 /// development packages.
@@ -30,25 +30,24 @@ pub struct Library {
 
 struct Inner {
     functions: NcclFunctions,
+    /// Not declared in every nccl.h, and not used where it is missing.
+    reset_log: Option<unsafe extern "C" fn()>,
     path: PathBuf,
     version: Version,
 }
 
 impl Library {
-    /// Opens the first NCCL there is: under each name by the loader, then in the folders of
-    /// Python wheels and toolkits.
+    /// Opens the first NCCL there is that loads: where NVIDIA's other libraries are looked for
+    /// too, then wherever else the loader looks.
     ///
     /// # Errors
     /// [`NcclError::Missing`] where none is found, [`NcclError::Unloadable`] for one that is
     /// found and refused by the loader, and what [`Library::open`] reports.
     pub fn load() -> Result<Self, NcclError> {
-        let folders = folders::folders(|name| std::env::var_os(name));
+        let places = Places::of_this_process();
         let mut refused = None;
-        let in_folders = folders
-            .iter()
-            .flat_map(|folder| SONAMES.map(|name| folder.join(name)))
-            .filter(|path| path.is_file());
-        for candidate in SONAMES.map(PathBuf::from).into_iter().chain(in_folders) {
+        let found = places.find_all(&SONAMES).into_iter();
+        for candidate in found.chain(SONAMES.map(PathBuf::from)) {
             match Library::open(&candidate) {
                 Err(NcclError::Missing { .. }) => {}
                 Err(error @ NcclError::Unloadable { .. }) => {
@@ -57,7 +56,7 @@ impl Library {
                 answer => return answer,
             }
         }
-        Err(refused.unwrap_or(NcclError::Missing { looked_in: folders }))
+        Err(refused.unwrap_or_else(|| NcclError::Missing { looked_in: places.folders() }))
     }
 
     /// Opens the library at `path`, or the one that the loader finds by that name, and reads
@@ -71,11 +70,15 @@ impl Library {
         // folder of NCCL, whose initialisers have no preconditions.
         let opened = unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
             .map_err(|error| refusal(path, &error))?;
+        // SAFETY: it takes and returns nothing (NCCL's debug.h).
+        let reset_log = unsafe { opened.get::<unsafe extern "C" fn()>("ncclResetDebugInit") };
+        let reset_log = reset_log.ok().map(|symbol| *symbol);
         // SAFETY: as the types of the functions are those of NCCL's own header
         // (tests/nccl/check_bindings.sh), looking them up by name in NCCL gives these types.
         let functions = unsafe { NcclFunctions::from_library(opened) }
             .map_err(|error| refusal(path, &error))?;
-        let mut inner = Inner { functions, path: path.to_owned(), version: Version::of_number(0) };
+        let version = Version::of_number(0);
+        let mut inner = Inner { functions, reset_log, path: path.to_owned(), version };
         inner.version = inner.read_version()?;
         Ok(Library { inner: Box::leak(Box::new(inner)) })
     }
@@ -112,6 +115,21 @@ impl Library {
         let result = unsafe { function(&mut id) };
         self.answered(Function::GetUniqueId, result)?;
         Ok(UniqueId::from_nccl(&id))
+    }
+
+    /// Takes away what NCCL was asked to log, and has it read its variables again; libraries from
+    /// before 2.2 or so go on as they are.
+    pub fn be_silent(&self) {
+        for name in ["NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"] {
+            // SAFETY: NCCL's threads may read the environment meanwhile. Taking a variable away
+            // moves addresses within the array and frees nothing (glibc's unsetenv), so that they
+            // find what they look for or do not.
+            unsafe { std::env::remove_var(name) };
+        }
+        if let Some(reset_log) = self.inner.reset_log {
+            // SAFETY: it has no preconditions.
+            unsafe { reset_log() };
+        }
     }
 
     pub(super) fn functions(&self) -> &'static NcclFunctions {

@@ -1,19 +1,23 @@
-//! The GPUs of a run as one [`Device`]: the first executes, the second is the peer of copies.
+//! The GPUs of a run as one [`Device`]: the first executes, the second is the peer of copies, and
+//! collectives run on all.
 //!
 //! Left to others: which points are executed and how (`execute`), and what is known of a GPU
 //! (`facts`).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::CUresult;
 use kernelgauge_data::{
-    Bytes, CacheState, Environment, Failure, Hardware, Links, Machine, Nanos, Origin, Point,
-    SkipReason,
+    Bytes, CacheState, Environment, Failure, Hardware, Links, Machine, Manner, Nanos, Origin,
+    Point, SkipReason,
 };
 
+use super::collective::{Collectives, Tuning};
 use super::context::Context;
+use super::cublaslt::{Functions, Handle};
+use super::execute::Elsewhere;
 use super::facts::Facts;
 use super::failure::words;
 use super::library::Library;
@@ -21,8 +25,9 @@ use super::memory::DeviceBuffer;
 use super::operation::pairs;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
-use super::{peaks, symbols, version};
+use super::{links, peaks, symbols, version};
 use crate::device::{Condition, Device, DeviceError, Timer, Workload};
+use crate::world::World;
 
 /// Resolution of events: about half a microsecond (CUDA driver API, cuEventElapsedTime).
 const RESOLUTION: Nanos = Nanos::new(500);
@@ -32,6 +37,8 @@ const EMPTY_PAIRS: usize = 9;
 const FLUSHED: u64 = 2;
 /// Kept free on a GPU, for what the driver and its libraries allocate themselves.
 const RESERVED: u64 = 64 << 20;
+/// File of what NCCL says of its algorithms and protocols.
+const TUNING: &str = "nccl_tuning.csv";
 /// How a driver that stands in for a real one in tests begins the names of its GPUs.
 const SYNTHETIC: &str = "Synthetic";
 
@@ -42,9 +49,15 @@ pub struct CudaDevice {
     driver: Driver,
     timer: Timer,
     pub(super) throttle: Throttle,
+    links: Links,
+    link_words: Option<String>,
+    pub(super) gemm_tune: Option<u32>,
     // Dropped in this order: what lies in a context before the context.
+    pub(super) collectives: Collectives,
+    pub(super) elsewhere: Option<Elsewhere>,
     pub(super) flush: Option<DeviceBuffer>,
     pub(super) pairs: Vec<(Event, Event)>,
+    cublas_lt: OnceLock<Result<Arc<Handle>, String>>,
     pub(super) stream: Stream,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
@@ -55,6 +68,7 @@ pub struct CudaDevice {
 struct Driver {
     cuda: Option<String>,
     release: Option<String>,
+    cublas_lt: Option<String>,
 }
 
 impl CudaDevice {
@@ -64,6 +78,9 @@ impl CudaDevice {
     /// [`DeviceError::Missing`] without a usable driver or GPU, [`DeviceError::Choice`] for
     /// numbers that no GPU has and for GPUs of different kinds.
     pub fn open(numbers: Option<&[u32]>) -> Result<Self, DeviceError> {
+        // Before anything is loaded: see there.
+        let several = numbers.is_none_or(|numbers| numbers.len() > 1);
+        let tuning = if several { Tuning::ask() } else { None };
         let driver = symbols::usable_driver()?;
         let count = count()?;
         let all: Vec<u32> = (0..count).collect();
@@ -71,8 +88,11 @@ impl CudaDevice {
         if let Some(absent) = numbers.iter().find(|number| **number >= count) {
             return Err(no_such_gpu(*absent, count));
         }
-        let driver =
-            Driver { cuda: version::driver(driver), release: Library::Management.version() };
+        let driver = Driver {
+            cuda: version::driver(driver),
+            release: Library::Management.version(),
+            cublas_lt: Library::CublasLt.version(),
+        };
         let gpus: Result<Vec<Facts>, Failure> =
             numbers.iter().map(|number| Facts::read(*number)).collect();
         let gpus = gpus.map_err(not_usable)?;
@@ -83,7 +103,7 @@ impl CudaDevice {
                 hint: "measure those of one kind at a time: `--device 0`".to_owned(),
             });
         }
-        Self::start(gpus, driver).map_err(not_usable)
+        Self::start(gpus, driver, tuning).map_err(not_usable)
     }
 
     /// How many GPUs this process sees.
@@ -95,7 +115,7 @@ impl CudaDevice {
         count()
     }
 
-    fn start(gpus: Vec<Facts>, driver: Driver) -> Result<Self, Failure> {
+    fn start(gpus: Vec<Facts>, driver: Driver, tuning: Option<Tuning>) -> Result<Self, Failure> {
         let Some(first) = gpus.first() else {
             return Err(Failure::Device("no GPU was chosen".to_owned()));
         };
@@ -104,21 +124,49 @@ impl CudaDevice {
         let pairs = pairs(&stream)?;
         let timer = Timer { resolution: RESOLUTION, cost: event_cost(&stream, &pairs)? };
         let throttle = Throttle::new(first.management);
+        let (links, link_words) = links::between(&gpus);
+        let devices = gpus.iter().map(|gpu| gpu.device).collect();
+        let collectives = Collectives::new(devices, links, tuning);
         Ok(CudaDevice {
             gpus,
             driver,
             timer,
             throttle,
+            links,
+            link_words,
+            collectives,
+            elsewhere: None,
+            gemm_tune: None,
             flush: None,
             pairs,
+            cublas_lt: OnceLock::new(),
             stream,
             peer: None,
             context,
         })
     }
 
+    /// Times the first `count` algorithms that are proposed for a matrix product and takes the
+    /// fastest, instead of the first.
+    pub fn tune_gemm(&mut self, count: Option<u32>) {
+        self.gemm_tune = count;
+    }
+
+    /// cuBLASLt, ready for the GPU that executes; made at the first call.
+    ///
+    /// # Errors
+    /// A sentence: why it cannot be used.
+    pub(super) fn cublas_lt(&self) -> Result<&Arc<Handle>, String> {
+        let make = || {
+            let functions = Functions::open()?;
+            let handle = Handle::new(functions, &self.context);
+            handle.map(Arc::new).map_err(|failure| format!("matrix products: {failure}"))
+        };
+        self.cublas_lt.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
     /// The GPU that executes; `start` made sure that there is one.
-    fn first(&self) -> Option<&Facts> {
+    pub(super) fn first(&self) -> Option<&Facts> {
         self.gpus.first()
     }
 
@@ -131,15 +179,19 @@ impl Device for CudaDevice {
     fn machine(&self) -> Machine {
         let count = self.gpus.len();
         let device = self.first().map(|gpu| gpu.name.clone()).unwrap_or_default();
-        let software = [("cuda", &self.driver.cuda), ("driver", &self.driver.release)];
-        let software = software
-            .into_iter()
-            .filter_map(|(name, version)| Some((name.to_owned(), version.clone()?)));
+        let software = [
+            ("cuda", self.driver.cuda.clone()),
+            ("driver", self.driver.release.clone()),
+            ("cublaslt", self.driver.cublas_lt.clone()),
+            ("nccl", self.collectives.version()),
+        ];
+        let software =
+            software.into_iter().filter_map(|(name, version)| Some((name.to_owned(), version?)));
         Machine {
             name: machine_name(&device, count),
             device,
             count: u32::try_from(count).unwrap_or(u32::MAX),
-            links: Links::Unstated,
+            links: self.links,
             software: software.collect(),
             hardware: self.first().map_or_else(Hardware::default, hardware),
         }
@@ -160,6 +212,10 @@ impl Device for CudaDevice {
         set("gpus", Some(self.gpus.len().to_string()));
         set("cuda_version", self.driver.cuda.clone());
         set("driver_version", self.driver.release.clone());
+        set("nccl_version", self.collectives.version());
+        set("gpu_links", self.link_words.clone());
+        set("cublaslt_version", self.driver.cublas_lt.clone());
+        set("gemm_tune", self.gemm_tune.map(|count| count.to_string()));
         if let Some(gpu) = self.first() {
             set("gpu", Some(gpu.name.clone()));
             set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));
@@ -195,7 +251,17 @@ impl Device for CudaDevice {
     }
 
     fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
-        self.unsupported(point, cache).map_or(Ok(()), |what| Err(SkipReason::Unsupported(what)))
+        self.supports_in(point, cache, Manner::Usual)
+    }
+
+    fn supports_in(
+        &self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+    ) -> Result<(), SkipReason> {
+        let unsupported = self.unsupported(point, cache, manner);
+        unsupported.map_or(Ok(()), |what| Err(SkipReason::Unsupported(what)))
     }
 
     fn prepare<'device>(
@@ -204,7 +270,34 @@ impl Device for CudaDevice {
         cache: CacheState,
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        self.prepared(point, cache, seed)
+        self.prepared(point, cache, Manner::Usual, seed)
+    }
+
+    fn prepare_in<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        self.prepared(point, cache, manner, seed)
+    }
+
+    fn spoilt(&self) -> Option<String> {
+        self.collectives.hung()
+    }
+
+    fn attachments(&self) -> Vec<(String, String)> {
+        let tuning = self.collectives.tuning().map(|table| (TUNING.to_owned(), table));
+        tuning.into_iter().collect()
+    }
+
+    fn unique_id(&mut self) -> Result<Vec<u8>, Failure> {
+        self.collectives.unique_id()
+    }
+
+    fn join(&mut self, world: &World) -> Result<(), Failure> {
+        self.collectives.join(world)
     }
 
     /// An error that sticks is answered to every later call, so one that does nothing tells.

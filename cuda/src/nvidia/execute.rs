@@ -1,35 +1,77 @@
 //! Which points the GPUs of a run execute, what memory each takes, and its operands in place.
 //!
 //! Left to others: opening GPUs and what is known of them (`device`), what is enqueued (`copy`,
-//! `fill`), and how it is timed (`operation`).
+//! `fill`, `cublaslt`), and how it is timed (`operation`).
 
 use std::sync::Arc;
 
 use kernelgauge_data::{
-    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, MemoryOp, MemoryPoint, Point,
+    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, GemmPoint, Manner, MemoryOp,
+    MemoryPoint, Point,
 };
 
 use super::context::Context;
 use super::copy::{DeviceCopy, HostCopy};
+use super::cublaslt::{self, Product};
 use super::device::CudaDevice;
 use super::fill::Fill;
 use super::memory::DeviceBuffer;
-use super::operation::{Bench, Timed};
+use super::operation::{Bench, Timed, pairs};
+use super::stream::{Event, Stream};
 use crate::device::Workload;
+
+/// A GPU that executes in the first one's place, and what it is timed with.
+#[derive(Debug)]
+pub struct Elsewhere {
+    gpu: u32,
+    // Dropped in this order.
+    pairs: Vec<(Event, Event)>,
+    stream: Stream,
+    context: Arc<Context>,
+}
 
 impl CudaDevice {
     /// Why the GPU cannot execute `point`.
-    pub(super) fn unsupported(&self, point: &Point, cache: CacheState) -> Option<String> {
+    pub(super) fn unsupported(
+        &self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+    ) -> Option<String> {
         if let Err(error) = point.check() {
             return Some(error.to_string());
         }
         if cache == CacheState::Unstated {
             return Some("a measurement states whether its operands are hot or cold".to_owned());
         }
+        match (point, manner) {
+            (Point::Collective(collective), _) => {
+                return self.collectives.unsupported(collective, cache, manner);
+            }
+            (Point::Copy(copy), Manner::Pair { from, to }) => {
+                if let Some(what) = self.unsupported_pair(copy, from, to) {
+                    return Some(what);
+                }
+            }
+            (_, Manner::Usual) => {}
+            (_, other) => return Some(format!("{} {other}", point.family())),
+        }
         match point {
             Point::Copy(copy) => self.unsupported_copy(copy, cache),
             Point::Memory(memory) => unsupported_memory(memory),
+            Point::Gemm(gemm) => self.unsupported_gemm(gemm),
             _ => Some(format!("{} on a GPU", point.family())),
+        }
+    }
+
+    fn unsupported_gemm(&self, gemm: &GemmPoint) -> Option<String> {
+        let gpu = self.first()?;
+        if let Some(reason) = cublaslt::refused(gemm, gpu.compute) {
+            return Some(reason);
+        }
+        match self.cublas_lt() {
+            Ok(library) => cublaslt::unsupported(library, gemm, gpu.memory_bytes),
+            Err(reason) => Some(reason),
         }
     }
 
@@ -48,6 +90,15 @@ impl CudaDevice {
             .then(|| format!("{} copies with a flushed cache", copy.direction))
     }
 
+    fn unsupported_pair(&self, copy: &CopyPoint, from: u32, to: u32) -> Option<String> {
+        if copy.direction != CopyDirection::PeerToPeer || from == to {
+            return Some(format!("{} copies from GPU {from} to {to}", copy.direction));
+        }
+        let count = self.gpus.len();
+        let absent = [from, to].into_iter().find(|gpu| *gpu as usize >= count)?;
+        Some(format!("GPU {absent} of a run on {count}"))
+    }
+
     /// Memory on the executing GPU; a peer has as much, and the host's part is the smaller.
     pub(super) fn needed(&self, point: &Point, _cache: CacheState) -> Bytes {
         Bytes::new(match point {
@@ -56,6 +107,8 @@ impl CudaDevice {
             }
             Point::Copy(copy) => copy.bytes,
             Point::Memory(memory) => memory.bytes_written(),
+            Point::Collective(collective) => self.collectives.needed(collective, Manner::Usual),
+            Point::Gemm(gemm) => cublaslt::memory_needed(gemm, self.memory_bytes()),
             _ => point.work().bytes() as u64,
         })
     }
@@ -65,21 +118,40 @@ impl CudaDevice {
         &mut self,
         point: &Point,
         cache: CacheState,
+        manner: Manner,
         seed: u64,
     ) -> Result<Box<dyn Workload + '_>, Failure> {
-        if let Some(what) = self.unsupported(point, cache) {
+        if let Some(what) = self.unsupported(point, cache, manner) {
             return Err(Failure::Device(what));
+        }
+        if let Point::Collective(collective) = point {
+            let CudaDevice { collectives, throttle, .. } = self;
+            return collectives.prepared(throttle, collective, manner, seed);
         }
         self.context.make_current()?;
         self.ready_to_flush(cache)?;
         match point {
-            Point::Copy(copy) => self.prepared_copy(copy, cache, seed),
+            Point::Copy(copy) => match manner {
+                Manner::Pair { from, to } => self.prepared_pair(copy, (from, to), seed),
+                _ => self.prepared_copy(copy, cache, seed),
+            },
             Point::Memory(memory) => {
                 let fill = Fill::new(&self.context, memory.elements(), seed)?;
                 Ok(Timed::boxed(fill, cache, self.bench(cache)))
             }
+            Point::Gemm(gemm) => {
+                let library = Arc::clone(self.cublas_lt().map_err(Failure::Device)?);
+                let (sources, tune) = ((seed, self.memory_bytes()), self.gemm_tune);
+                let mut bench = self.bench(cache);
+                let product = Product::new(&library, gemm, sources, tune, &mut bench)?;
+                Ok(Timed::boxed(product, cache, bench))
+            }
             _ => Err(Failure::Device(format!("{} on a GPU", point.family()))),
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.first().map_or(0, |gpu| gpu.memory_bytes)
     }
 
     fn prepared_copy(
@@ -101,6 +173,35 @@ impl CudaDevice {
             }
         };
         Ok(Timed::boxed(copy, cache, self.bench(cache)))
+    }
+
+    /// A copy between any two GPUs, enqueued on the one that is read.
+    fn prepared_pair(
+        &mut self,
+        point: &CopyPoint,
+        (from, to): (u32, u32),
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        let target = self.retained(to)?;
+        if self.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.gpu != from) {
+            let context = self.retained(from)?;
+            let stream = Stream::new(&context)?;
+            self.elsewhere = Some(Elsewhere { gpu: from, pairs: pairs(&stream)?, stream, context });
+        }
+        let CudaDevice {
+            elsewhere: Some(Elsewhere { stream, pairs, context, .. }), throttle, ..
+        } = self
+        else {
+            return Err(Failure::Device(no_peer()));
+        };
+        let copy = DeviceCopy::between(context, &target, point.bytes, seed)?;
+        let bench = Bench { stream, pairs, flush: None, throttle };
+        Ok(Timed::in_manner(copy, Manner::Pair { from, to }, bench))
+    }
+
+    fn retained(&self, gpu: u32) -> Result<Arc<Context>, Failure> {
+        let facts = self.gpus.get(gpu as usize);
+        Context::retain(facts.ok_or_else(|| Failure::Device(no_peer()))?.device)
     }
 
     /// What a cold operation overwrites first, allocated once.

@@ -14,7 +14,7 @@ pub fn words(error: DriverError) -> String {
     let meaning = match error.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => "out of memory",
         CUresult::CUDA_ERROR_NO_DEVICE => "no CUDA-capable GPU",
-        CUresult::CUDA_ERROR_SYSTEM_NOT_READY => {
+        CUresult::CUDA_ERROR_SYSTEM_NOT_READY | CUresult::CUDA_ERROR_FABRIC_NOT_READY => {
             "the NVSwitch fabric is not up: is the fabric manager running?"
         }
         CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {

@@ -30,6 +30,13 @@ pub struct Handle(Raw);
 // from any thread (nvml.h: "thread-safe").
 unsafe impl Send for Handle {}
 
+impl Handle {
+    /// The library's name for the GPU.
+    pub fn raw(self) -> *mut c_void {
+        self.0
+    }
+}
+
 /// The library, ready to be asked.
 #[derive(Debug)]
 pub struct Management {

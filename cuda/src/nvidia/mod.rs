@@ -5,13 +5,17 @@
 //! looked up before it is ([`symbols`]), because the bindings panic where one is missing.
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
-//! Operations so far: copies between host and device, within a device and between two, and
-//! fills. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
+//! Operations so far: copies between host and device, within a device and between two, fills,
+//! and matrix products through [`cublaslt`]. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
 //!
-//! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
+//! [`collective`] executes collectives over all of them, through NCCL.
+//!
+//! Left to others: which points are measured (`kernelgauge-calibrate`).
 
+mod collective;
 mod context;
 mod copy;
+mod cublaslt;
 mod device;
 mod execute;
 mod facts;
@@ -19,6 +23,7 @@ mod failure;
 mod fill;
 pub mod kernels;
 pub mod library;
+mod links;
 mod management;
 mod memory;
 mod operation;

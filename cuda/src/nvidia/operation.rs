@@ -9,7 +9,7 @@
 //!
 //! Events resolve half a microsecond; what is too short for them is timed longer by `calibrate`.
 
-use kernelgauge_data::{CacheState, Failure, Nanos};
+use kernelgauge_data::{CacheState, Failure, Manner, Nanos};
 
 use super::memory::DeviceBuffer;
 use super::stream::{Event, Graph, Stream};
@@ -108,6 +108,17 @@ impl<'device, O: Operation + 'device> Timed<'device, O> {
             _ => "stream",
         };
         let kernel = format!("{} ({mode})", operation.name());
+        Box::new(Timed { operation, bench, kernel, captured: None })
+    }
+
+    /// `operation` on operands that are in no cache state of their own, in another manner than the
+    /// usual one, which the kernel's name tells.
+    pub fn in_manner(
+        operation: O,
+        manner: Manner,
+        bench: Bench<'device>,
+    ) -> Box<dyn Workload + 'device> {
+        let kernel = format!("{} (graph, {manner})", operation.name());
         Box::new(Timed { operation, bench, kernel, captured: None })
     }
 

@@ -6,7 +6,7 @@
 //! Left to others: what is looked for, and opening it (`library`).
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,10 @@ const FOLDERS: [&str; 10] = [
     "/usr/lib/wsl/lib",
     "/usr/local/nvidia/lib64",
 ];
+/// Variables that name one library's own installation.
+const INSTALLATIONS: [&str; 1] = ["NCCL_HOME"];
+/// Where libraries that come alone are installed.
+const USUAL_INSTALLATIONS: [&str; 2] = ["/usr/local/lib", "/opt/nccl/lib"];
 /// Variables that name a toolkit.
 const TOOLKITS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 /// Where a toolkit lies that no variable names.
@@ -49,12 +53,32 @@ pub struct Places {
 impl Places {
     /// The places of this process.
     pub fn of_this_process() -> Self {
-        let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-        let named = env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty());
+        Places::of(|name| env::var_os(name))
+    }
+
+    /// The places of an environment that `variable` reads.
+    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let variable = |name: &str| variable(name).filter(|text| !text.is_empty());
+        let loader = variable("LD_LIBRARY_PATH").unwrap_or_default();
+        let mut named: Vec<PathBuf> =
+            env::split_paths(&loader).filter(|folder| !folder.as_os_str().is_empty()).collect();
+        let installations = INSTALLATIONS.iter().filter_map(|name| variable(name));
+        named.extend(installations.map(|prefix| Path::new(&prefix).join("lib")));
         let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).collect();
-        folders.extend(toolkits());
-        folders.extend(python_folders());
-        Places { named: named.collect(), cache: fs::read(CACHE).unwrap_or_default(), folders }
+        folders.extend(toolkits(&variable));
+        folders.extend(python_folders(&variable));
+        folders.extend(USUAL_INSTALLATIONS.map(PathBuf::from));
+        Places { named, cache: fs::read(CACHE).unwrap_or_default(), folders }
+    }
+
+    /// Every folder but the loader's own, in order.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.named.iter().chain(&self.folders).cloned().collect()
+    }
+
+    /// Every file of these names, in the order in which they are preferred.
+    pub fn find_all(&self, names: &[&str]) -> Vec<PathBuf> {
+        names.iter().flat_map(|name| self.all_of(name)).collect()
     }
 
     /// Where the first of `names` is, if any is: an earlier name anywhere comes before a later
@@ -64,18 +88,20 @@ impl Places {
     }
 
     fn find_one(&self, name: &str) -> Option<PathBuf> {
-        let beside = |folders: &[PathBuf]| {
-            folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
-        };
-        beside(&self.named)
-            .or_else(|| in_cache(name, &self.cache).filter(|path| path.is_file()))
-            .or_else(|| beside(&self.folders))
+        self.all_of(name).next()
+    }
+
+    fn all_of(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let beside = move |folder: &PathBuf| folder.join(name);
+        let named = self.named.iter().map(beside);
+        let paths = named.chain(in_cache(name, &self.cache)).chain(self.folders.iter().map(beside));
+        paths.filter(|path| path.is_file())
     }
 }
 
 /// The library folders of every toolkit.
-fn toolkits() -> Vec<PathBuf> {
-    let named = TOOLKITS.iter().filter_map(env::var_os).map(PathBuf::from);
+fn toolkits(variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let named = TOOLKITS.iter().filter_map(|name| variable(name)).map(PathBuf::from);
     named
         .chain([PathBuf::from(USUAL_TOOLKIT)])
         .flat_map(|toolkit| [toolkit.join("lib64"), toolkit.join("targets/x86_64-linux/lib")])
@@ -83,12 +109,12 @@ fn toolkits() -> Vec<PathBuf> {
 }
 
 /// The library folders of NVIDIA's packages in every Python that is at hand.
-fn python_folders() -> Vec<PathBuf> {
+fn python_folders(variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let environments: Vec<PathBuf> =
-        ENVIRONMENTS.iter().filter_map(env::var_os).map(PathBuf::from).collect();
+        ENVIRONMENTS.iter().filter_map(|name| variable(name)).map(PathBuf::from).collect();
     // Conda puts a toolkit's libraries beside those of Python.
     let mut folders: Vec<PathBuf> = environments.iter().map(|prefix| prefix.join("lib")).collect();
-    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
+    let home = variable("HOME").map(|home| Path::new(&home).join(".local"));
     let prefixes =
         environments.into_iter().chain(home).chain(SYSTEM_PREFIXES.iter().map(PathBuf::from));
     folders.extend(prefixes.flat_map(|prefix| wheels(&prefix)));
@@ -96,7 +122,7 @@ fn python_folders() -> Vec<PathBuf> {
 }
 
 /// `PREFIX/{lib,lib64}/python3*/{site,dist}-packages`, in name order, there or not.
-pub(crate) fn package_folders(prefix: &Path) -> Vec<PathBuf> {
+fn package_folders(prefix: &Path) -> Vec<PathBuf> {
     let is_python = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python3"))
     };
@@ -145,6 +171,27 @@ mod tests {
         assert_eq!(in_cache("libcuda.so.1", cache), Some("/opt/x/libcuda.so.1".into()));
         assert_eq!(in_cache("libcuda.so", cache), None);
         assert_eq!(in_cache("libcuda.so.1", b""), None);
+    }
+
+    #[test]
+    fn wheels_of_an_environment_and_named_installations_are_searched() {
+        let prefix = env::temp_dir().join(format!("kernelgauge-wheels-{}", std::process::id()));
+        let wheel = prefix.join("lib/python3.11/site-packages/nvidia/nccl/lib");
+        fs::create_dir_all(&wheel).unwrap();
+        let folders = Places::of(|name| match name {
+            "VIRTUAL_ENV" => Some(prefix.clone().into()),
+            "NCCL_HOME" => Some("/somewhere/nccl".into()),
+            "CUDA_HOME" => Some("/somewhere/cuda".into()),
+            "CUDA_PATH" => Some(OsString::new()),
+            _ => None,
+        })
+        .folders();
+        let place = |folder: &Path| folders.iter().position(|known| known == folder).unwrap();
+        assert_eq!(place(Path::new("/somewhere/nccl/lib")), 0);
+        assert!(place(Path::new("/somewhere/cuda/lib64")) < place(&wheel));
+        assert!(place(Path::new("/usr/local/cuda/lib64")) < place(&wheel));
+        assert!(!folders.contains(&"lib64".into()));
+        fs::remove_dir_all(&prefix).unwrap();
     }
 
     #[test]

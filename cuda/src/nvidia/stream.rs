@@ -145,6 +145,19 @@ impl Event {
         unsafe { result::event::record(self.raw, stream.raw) }.map_err(failed("cuEventRecord"))
     }
 
+    /// Whether everything enqueued before it has ended; asking does not wait.
+    ///
+    /// # Errors
+    /// What the driver says, of any of it.
+    pub fn has_happened(&self) -> Result<bool, Failure> {
+        self.context.make_current()?;
+        // SAFETY: the event lives as long as `self`.
+        match unsafe { result::event::query(self.raw) } {
+            Err(error) if error.0 == sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            answer => answer.map(|()| true).map_err(failed("cuEventQuery")),
+        }
+    }
+
     /// The time from `self` to `end`, both of which have happened.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ const USED: &[&str] = &[
     "cuEventCreate",
     "cuEventDestroy_v2",
     "cuEventElapsedTime_v2",
+    "cuEventQuery",
     "cuEventRecord",
     "cuGraphDestroy",
     "cuGraphExecDestroy",

@@ -243,12 +243,19 @@ impl Workload for SimulatedWorkload {
 
 #[cfg(test)]
 mod tests {
-    use kernelgauge_data::{Dtype, GemmPoint};
+    use kernelgauge_data::{Dtype, GemmLayout, GemmPoint};
 
     use super::*;
 
     fn gemm(dtype: Dtype, size: u64) -> Point {
-        Point::Gemm(GemmPoint { dtype, batch: 1, m: size, n: size, k: size })
+        Point::Gemm(GemmPoint {
+            dtype,
+            batch: 1,
+            m: size,
+            n: size,
+            k: size,
+            layout: GemmLayout::Unstated,
+        })
     }
 
     fn timings(device: &mut SimulatedDevice, point: &Point, count: usize) -> Vec<u64> {

@@ -9,8 +9,8 @@ use crate::dtype::Dtype;
 use crate::machine::{Hardware, Links, Machine, Origin};
 use crate::measurement::{Failure, Flag, Flags, Measurement, Outcome};
 use crate::point::{
-    Collective, CollectivePoint, CopyDirection, CopyPoint, CustomPoint, GemmPoint, MemoryOp,
-    MemoryPoint, Point,
+    Collective, CollectivePoint, CopyDirection, CopyPoint, CustomPoint, GemmLayout, GemmPoint,
+    MemoryOp, MemoryPoint, Point,
 };
 use crate::units::Nanos;
 
@@ -41,7 +41,17 @@ fn measured(point: Point, nanos: u64) -> Record {
 }
 
 fn gemm(m: u64, nanos: u64) -> Record {
-    measured(Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m, n: 64, k: 64 }), nanos)
+    measured(
+        Point::Gemm(GemmPoint {
+            dtype: Dtype::F32,
+            batch: 1,
+            m,
+            n: 64,
+            k: 64,
+            layout: GemmLayout::Unstated,
+        }),
+        nanos,
+    )
 }
 
 fn custom(op: &str, parameters: &[(&str, u64)]) -> Record {

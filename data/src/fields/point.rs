@@ -11,10 +11,10 @@ use crate::machine::Links;
 use crate::nearest::UnknownName;
 use crate::point::{
     AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Distribution, EVEN, EmbeddingPoint,
-    GemmPoint, MemoryPoint, Optimizer, Point,
+    GemmLayout, GemmPoint, MemoryPoint, Optimizer, Point,
 };
 
-const GEMM: [&str; 5] = ["dtype", "batch", "m", "n", "k"];
+const GEMM: [&str; 6] = ["dtype", "batch", "m", "n", "k", "layout"];
 const EMBEDDING: [&str; 9] = [
     "direction",
     "dtype",
@@ -62,8 +62,8 @@ pub const fn columns(family: Family) -> &'static [&'static str] {
 /// The leading fields of [`columns`] that every file has, before its `time_us`.
 pub fn base_columns(family: Family) -> &'static [&'static str] {
     let optional = match family {
-        Family::Gemm | Family::Copy | Family::Custom => 0,
-        Family::Embedding | Family::Memory | Family::Collective => 1,
+        Family::Copy | Family::Custom => 0,
+        Family::Gemm | Family::Embedding | Family::Memory | Family::Collective => 1,
         Family::Attention => 2,
     };
     let all = columns(family);
@@ -72,7 +72,7 @@ pub fn base_columns(family: Family) -> &'static [&'static str] {
 
 /// Reads and checks a point of `family`. Allocates nothing unless it fails (custom points
 /// excepted). Absent fields take their neutral value: `batch` (of a GEMM), `rows` (of a memory
-/// op) and `nodes` 1, `pinned` false, `links` unstated, `imbalance` 100, `optimizer` sgd, `distribution`
+/// op) and `nodes` 1, `pinned` false, `layout` and `links` unstated, `imbalance` 100, `optimizer` sgd, `distribution`
 /// uniform, `kv_dtype` the `dtype`, `window` 0. A memory op may give `columns` in place of
 /// `elements`; its byte counts follow from its shape and are compared where stated.
 ///
@@ -96,7 +96,14 @@ pub fn read_point(family: Family, get: Lookup<'_, '_>) -> Result<Point, FieldErr
 /// The fields of a point, in the order of [`columns`], optional ones included.
 pub fn write_point(point: &Point) -> Vec<(Cow<'static, str>, String)> {
     let values = match point {
-        Point::Gemm(p) => vec![p.dtype.to_string(), text(p.batch), text(p.m), text(p.n), text(p.k)],
+        Point::Gemm(p) => vec![
+            p.dtype.to_string(),
+            text(p.batch),
+            text(p.m),
+            text(p.n),
+            text(p.k),
+            p.layout.to_string(),
+        ],
         Point::Embedding(p) => vec![
             p.direction.name().to_owned(),
             p.dtype.to_string(),
@@ -194,6 +201,7 @@ impl<'a> Fields<'_, 'a> {
             m: self.integer("m")?,
             n: self.integer("n")?,
             k: self.integer("k")?,
+            layout: self.word_or("layout", GemmLayout::Unstated)?,
         }))
     }
 
@@ -341,7 +349,14 @@ mod tests {
         let mut bins = [0; REUSE_BINS];
         bins[2] = 1_000_000;
         vec![
-            Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 2, m: 3, n: 5, k: 7 }),
+            Point::Gemm(GemmPoint {
+                dtype: Dtype::Bf16,
+                batch: 2,
+                m: 3,
+                n: 5,
+                k: 7,
+                layout: GemmLayout::Tn,
+            }),
             Point::Embedding(EmbeddingPoint {
                 direction: Direction::Backward,
                 optimizer: Optimizer::RowWiseAdagrad,
@@ -406,7 +421,14 @@ mod tests {
     #[test]
     fn absent_fields_take_their_neutral_value() {
         let fields = [("dtype", "bf16"), ("m", "8"), ("n", "16"), ("k", "32"), ("batch", "")];
-        let gemm = GemmPoint { dtype: Dtype::Bf16, batch: 1, m: 8, n: 16, k: 32 };
+        let gemm = GemmPoint {
+            dtype: Dtype::Bf16,
+            batch: 1,
+            m: 8,
+            n: 16,
+            k: 32,
+            layout: GemmLayout::Unstated,
+        };
         assert_eq!(read(Family::Gemm, &fields), Ok(Point::Gemm(gemm)));
         let fields = [("op", "add"), ("dtype", "f32"), ("columns", "10")];
         let point = read(Family::Memory, &fields).unwrap();

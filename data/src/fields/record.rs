@@ -220,11 +220,18 @@ mod tests {
     use super::*;
     use crate::dtype::Dtype;
     use crate::measurement::{Failure, SkipReason};
-    use crate::point::GemmPoint;
+    use crate::point::{GemmLayout, GemmPoint};
 
     fn record(outcome: Outcome) -> Record {
         Record {
-            point: Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m: 2, n: 3, k: 4 }),
+            point: Point::Gemm(GemmPoint {
+                dtype: Dtype::F32,
+                batch: 1,
+                m: 2,
+                n: 3,
+                k: 4,
+                layout: GemmLayout::Unstated,
+            }),
             conditions: Conditions {
                 cache: CacheState::Cold,
                 input: InputContent::Random,

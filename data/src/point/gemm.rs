@@ -1,6 +1,7 @@
 //! Matrix products: `c[m,n] = a[m,k] * b[k,n]`, `batch` of them.
 
 use crate::dtype::Dtype;
+use crate::point::gemm_layout::GemmLayout;
 use crate::point::parts::{Parameters, PointError, VariantName, Work, at_least_one, fits};
 
 /// A matrix product, or `batch` independent ones of the same shape.
@@ -16,16 +17,25 @@ pub struct GemmPoint {
     pub n: u64,
     /// The contracted dimension (input features).
     pub k: u64,
+    /// How the operands lie in memory.
+    pub layout: GemmLayout,
 }
 
 impl GemmPoint {
-    /// Bytes of one element of the result: what 8-bit products are written as.
+    /// Bytes of one element of the result: 8-bit floats are written with 16 bits, integers as the
+    /// 32 bits that they are added up in.
     pub fn output_size(&self) -> u64 {
-        self.dtype.size().max(2)
+        match self.dtype {
+            Dtype::Int8 if self.layout != GemmLayout::Unstated => 4,
+            _ => self.dtype.size().max(2),
+        }
     }
 
     pub(super) fn variant(&self) -> VariantName {
-        VariantName::join(&[self.dtype.name()])
+        match self.layout {
+            GemmLayout::Unstated => VariantName::join(&[self.dtype.name()]),
+            layout => VariantName::join(&[self.dtype.name(), layout.name()]),
+        }
     }
 
     pub(super) fn parameter_names(&self) -> [&'static str; 4] {

@@ -14,6 +14,7 @@ mod copy;
 mod custom;
 mod embedding;
 mod gemm;
+mod gemm_layout;
 mod memory;
 mod parts;
 mod rebuilt;
@@ -26,6 +27,7 @@ pub use embedding::{
     Direction, Distribution, EmbeddingPoint, Optimizer, REUSE_BINS, ReuseHistogram,
 };
 pub use gemm::GemmPoint;
+pub use gemm_layout::GemmLayout;
 pub use memory::{MemoryOp, MemoryPoint};
 pub use parts::{MAX_PARAMETERS, Parameters, PointError, VariantName, Work};
 
@@ -148,17 +150,37 @@ mod tests {
 
     #[test]
     fn a_point_names_itself() {
-        let point = Point::Gemm(GemmPoint { dtype: Dtype::Bf16, batch: 1, m: 8, n: 16, k: 32 });
+        let point = Point::Gemm(GemmPoint {
+            dtype: Dtype::Bf16,
+            batch: 1,
+            m: 8,
+            n: 16,
+            k: 32,
+            layout: GemmLayout::Unstated,
+        });
         assert_eq!(point.to_string(), "gemm bf16 batch=1 m=8 n=16 k=32");
         assert_eq!(point.parameter_names()[point.axis()], "m");
     }
 
     #[test]
     fn zero_and_overflow_are_refused_by_name() {
-        let zero = Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m: 0, n: 1, k: 1 });
+        let zero = Point::Gemm(GemmPoint {
+            dtype: Dtype::F32,
+            batch: 1,
+            m: 0,
+            n: 1,
+            k: 1,
+            layout: GemmLayout::Unstated,
+        });
         assert!(zero.check().unwrap_err().to_string().contains("`m`"));
-        let wide =
-            Point::Gemm(GemmPoint { dtype: Dtype::F32, batch: 1, m: 1 << 40, n: 1 << 40, k: 1 });
+        let wide = Point::Gemm(GemmPoint {
+            dtype: Dtype::F32,
+            batch: 1,
+            m: 1 << 40,
+            n: 1 << 40,
+            k: 1,
+            layout: GemmLayout::Unstated,
+        });
         assert!(wide.check().is_err());
     }
 }

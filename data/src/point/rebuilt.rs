@@ -4,7 +4,7 @@ use crate::family::Family;
 use crate::machine::Links;
 use crate::point::{
     AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Direction, Distribution, EVEN,
-    EmbeddingPoint, GemmPoint, MemoryPoint, Optimizer, Point,
+    EmbeddingPoint, GemmLayout, GemmPoint, MemoryPoint, Optimizer, Point,
 };
 
 impl Point {
@@ -18,13 +18,8 @@ impl Point {
             found.map(|(_, value)| *value)
         };
         let point = match (family, words.as_slice()) {
-            (Family::Gemm, [dtype]) => Point::Gemm(GemmPoint {
-                dtype: dtype.parse().ok()?,
-                batch: value("batch")?,
-                m: value("m")?,
-                n: value("n")?,
-                k: value("k")?,
-            }),
+            (Family::Gemm, [dtype]) => product(dtype, GemmLayout::Unstated, &value)?,
+            (Family::Gemm, [dtype, layout]) => product(dtype, layout.parse().ok()?, &value)?,
             (Family::Embedding, ["forward", dtype, kind]) => {
                 bag(Direction::Forward, Optimizer::Sgd, [dtype, kind], &value)?
             }
@@ -75,6 +70,17 @@ impl Point {
     }
 }
 
+fn product(dtype: &str, layout: GemmLayout, value: &dyn Fn(&str) -> Option<u64>) -> Option<Point> {
+    Some(Point::Gemm(GemmPoint {
+        dtype: dtype.parse().ok()?,
+        batch: value("batch")?,
+        m: value("m")?,
+        n: value("n")?,
+        k: value("k")?,
+        layout,
+    }))
+}
+
 fn bag(
     direction: Direction,
     optimizer: Optimizer,
@@ -121,7 +127,9 @@ mod tests {
 
     #[test]
     fn what_a_model_keeps_of_a_point_makes_it_again() {
-        check(Family::Gemm, &[("dtype", "bf16"), ("m", "1"), ("n", "2"), ("k", "3")]);
+        let product = [("dtype", "bf16"), ("m", "1"), ("n", "2"), ("k", "3")];
+        check(Family::Gemm, &product);
+        check(Family::Gemm, &[&product[..], &[("layout", "nt")]].concat());
         let bag = [("tables", "1"), ("rows", "9"), ("dim", "8"), ("batch", "4"), ("pooling", "2")];
         for more in [
             vec![("direction", "forward"), ("distribution", "uniform")],

@@ -150,6 +150,7 @@ fn work_of(row: &Row<'_>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use kernelgauge_data::import::nccl_tests::IN_PLACE;
     use kernelgauge_data::{
         Collective, CollectivePoint, Conditions, Dtype, Flags, Links, Measurement, Nanos, Outcome,
     };

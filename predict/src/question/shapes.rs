@@ -2,7 +2,7 @@
 
 use kernelgauge_data::{
     AttentionPhase, AttentionPoint, Bytes, Collective, CollectivePoint, CopyPoint, CustomPoint,
-    Direction, EmbeddingPoint, GemmPoint, MemoryOp, MemoryPoint, Optimizer, Point,
+    Direction, EmbeddingPoint, GemmLayout, GemmPoint, MemoryOp, MemoryPoint, Optimizer, Point,
 };
 
 use super::{QuestionError, Subject, Vocabulary};
@@ -14,7 +14,8 @@ use crate::args::{
 pub fn gemm(arguments: &GemmArguments, subject: &Subject<'_>) -> Result<Point, QuestionError> {
     let GemmArguments { m, n, k, batch, .. } = *arguments;
     let dtype = Vocabulary::new(subject, "gemm", "").dtype(arguments.dtype.as_deref())?;
-    Ok(Point::Gemm(GemmPoint { dtype, batch, m, n, k }))
+    let layout: GemmLayout = arguments.layout.parse()?;
+    Ok(Point::Gemm(GemmPoint { dtype, batch, m, n, k, layout }))
 }
 
 pub fn embedding(

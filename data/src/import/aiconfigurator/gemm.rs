@@ -1,7 +1,7 @@
 //! `gemm_perf`: `gemm_dtype,m,n,k`.
 
 use super::row::Row;
-use crate::point::{GemmPoint, Point};
+use crate::point::{GemmLayout, GemmPoint, Point};
 
 /// The point of a row; the error is the reason to drop it.
 pub(super) fn point(row: &Row<'_>) -> Result<Point, String> {
@@ -14,5 +14,6 @@ pub(super) fn point(row: &Row<'_>) -> Result<Point, String> {
         m: row.whole("m")?,
         n: row.whole("n")?,
         k: row.whole("k")?,
+        layout: GemmLayout::Unstated,
     }))
 }

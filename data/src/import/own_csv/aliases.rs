@@ -11,7 +11,8 @@ const BATCH: Aliases = ("batch", &["batch", "batch_size", "batch_count", "bs", "
 const BYTES: Aliases =
     ("bytes", &["bytes", "size", "size_b", "size_bytes", "bytes_b", "nbytes", "num_bytes"]);
 
-const GEMM: [Aliases; 5] = [DTYPE, BATCH, ("m", &["m"]), ("n", &["n"]), ("k", &["k"])];
+const GEMM: [Aliases; 6] =
+    [DTYPE, BATCH, ("m", &["m"]), ("n", &["n"]), ("k", &["k"]), ("layout", &["layout"])];
 
 const EMBEDDING: [Aliases; 9] = [
     ("direction", &["direction", "pass"]),

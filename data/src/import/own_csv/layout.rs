@@ -11,7 +11,7 @@ use crate::import::own_csv::names;
 use crate::import::own_csv::rate_names;
 use crate::import::own_csv::roles::{Columns, Roles};
 use crate::import::{ImportError, ImportOptions, ImportSummary};
-use crate::point::{Collective, CopyDirection, MemoryOp};
+use crate::point::{Collective, CopyDirection, GemmLayout, MemoryOp};
 use crate::table::{Table, shorten};
 
 /// The families tried in turn; what fits none is custom.
@@ -67,7 +67,10 @@ impl Layout {
         let family = search.family(summary)?;
         let mut fields = Vec::new();
         for (field, names) in aliases::of(family) {
-            if let Some(index) = columns.take(names) {
+            let found = columns.find(names);
+            if let Some(index) = found.filter(|index| *field != "layout" || is_ours(table, *index))
+            {
+                columns.mark_taken(index);
                 fields.push((*field, index));
             }
         }
@@ -163,6 +166,13 @@ impl Layout {
             _ => {}
         }
     }
+}
+
+/// Whether a column states layouts in our words. In capitals they are BLAS's, or anybody's: such
+/// a column is left to whoever imports the table.
+fn is_ours(table: &Table<'_>, column: usize) -> bool {
+    let is_layout = |cell: &str| cell.parse::<GemmLayout>().is_ok();
+    table.rows().flatten().all(|row| is_layout(&row.cells[column]))
 }
 
 /// A column `op` beside columns that already tell the family: `gemm` says nothing new, while

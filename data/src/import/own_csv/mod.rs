@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
             kernel => kernel,
         };
         let mut record = read_about(point, &|name| match name {
-            "time_us" => Some(&time),
+            "time_us" => Some(time.as_str()),
             "status" => Some(status),
             "reason" => Some(&reason),
             "samples" => Some(samples),

@@ -36,6 +36,9 @@ fn first_point(text: &str) -> String {
 fn columns_decide_the_family() {
     for (text, point) in [
         ("m,n,k,time_us\n8,16,32,4.2\n", "gemm f32 batch=1 m=8 n=16 k=32"),
+        ("m,n,k,layout,time_us\n8,16,32,nt,4.2\n", "gemm f32/nt batch=1 m=8 n=16 k=32"),
+        // In capitals the letters are BLAS's: the column is nobody's.
+        ("m,n,k,layout,time_us\n8,16,32,NT,4.2\n", "gemm f32 batch=1 m=8 n=16 k=32"),
         ("K,N,M,Latency (ms),dtype\n32,16,8,4.2,half\n", "gemm f16 batch=1 m=8 n=16 k=32"),
         (
             "num_tables,rows,dim,batch_size,pooling_factor,elapsed_s\n8,1000,64,32,4,1e-3\n",

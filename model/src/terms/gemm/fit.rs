@@ -47,8 +47,8 @@ fn bounds(rows: &[&Row<'_>], machine: &Machine, quantised: bool) -> Vec<Bounded>
     };
     let flops_seen = seen(|point| point.work().flops);
     let bytes_seen = seen(|point| point.work().bytes());
-    let dtype = rows.first().map(|row| row.point.variant());
-    let peak = dtype.and_then(|dtype| machine.hardware.peak_tflop_s.get(dtype.as_str()));
+    let dtype = rows.first().and_then(|row| row.point.dtype());
+    let peak = dtype.and_then(|dtype| machine.hardware.peak_tflop_s.get(dtype.name()));
     let flops = peak.map_or(flops_seen * 1.2, |peak| (peak * 1e3).max(flops_seen));
     let bytes = machine.hardware.memory_gb_s.map_or(bytes_seen, |peak| peak.max(bytes_seen / 4.0));
     // Without tiles, operands that stay in the cache move far faster than memory's peak.

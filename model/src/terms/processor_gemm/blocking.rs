@@ -212,7 +212,7 @@ fn conflicting(blocks: &Blocks, point: &GemmPoint, cache_bytes: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use kernelgauge_data::Dtype;
+    use kernelgauge_data::{Dtype, GemmLayout};
 
     use super::*;
 
@@ -220,7 +220,7 @@ mod tests {
         Processor { threads: 2, vector_bytes: 64, vectors: 4, columns: 6, cache_bytes: 2 << 20 };
 
     fn product(m: u64, n: u64, k: u64) -> GemmPoint {
-        GemmPoint { dtype: Dtype::F32, batch: 1, m, n, k }
+        GemmPoint { dtype: Dtype::F32, batch: 1, m, n, k, layout: GemmLayout::Unstated }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub const OUT_OF_MEMORY: Status = 2;
 pub const NO_DEVICE: Status = 100;
 /// `CUDA_ERROR_INVALID_DEVICE`.
 pub const INVALID_DEVICE: Status = 101;
+/// `CUDA_ERROR_NOT_READY`.
+pub const NOT_READY: Status = 600;
 /// `CUDA_ERROR_ILLEGAL_ADDRESS`, which sticks to its context.
 pub const ILLEGAL_ADDRESS: Status = 700;
 /// `CUDA_ERROR_UNKNOWN`, which a GPU that fell off the bus leads to.

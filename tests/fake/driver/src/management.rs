@@ -71,3 +71,47 @@ extern "C" fn nvmlDeviceGetEnforcedPowerLimit(
 ) -> Status {
     give(milliwatts, 500_000)
 }
+
+/// Links that every GPU has: all of them are active, and lead to a switch or, where
+/// `KERNELGAUGE_FAKE_LINKS` says `pcie`, there are none.
+fn unlinked() -> bool {
+    std::env::var("KERNELGAUGE_FAKE_LINKS").is_ok_and(|links| links == "pcie")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetNvLinkState(
+    _device: *mut c_void,
+    link: c_uint,
+    active: Option<&mut c_uint>,
+) -> Status {
+    if link > 5 || unlinked() { NOT_FOUND } else { give(active, 1) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
+    _device: *mut c_void,
+    link: c_uint,
+    kind: Option<&mut c_uint>,
+) -> Status {
+    if link > 5 || unlinked() { NOT_FOUND } else { give(kind, 2) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetP2PStatus(
+    _device: *mut c_void,
+    _other: *mut c_void,
+    which: c_uint,
+    status: Option<&mut c_uint>,
+) -> Status {
+    // `NVML_P2P_CAPS_INDEX_NVLINK` is 2; `NVML_P2P_STATUS_NOT_SUPPORTED` is 5.
+    give(status, if which == 2 && unlinked() { 5 } else { 0 })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetTopologyCommonAncestor(
+    _device: *mut c_void,
+    _other: *mut c_void,
+    level: Option<&mut c_uint>,
+) -> Status {
+    give(level, 50)
+}

@@ -1,15 +1,41 @@
 //! Streams, events and graphs: one timeline for the whole process.
 
 use std::ffi::{c_uint, c_ulonglong, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::clock::{EVENT, GRAPH, begin_capture, end_capture, now, pass};
 use crate::fault::{health, reported, synchronised};
-use crate::{INVALID_VALUE, Status, give};
+use crate::{INVALID_VALUE, NOT_READY, Status, give};
 
 /// Times of events, or durations of graphs, by their number, which is their handle.
 static EVENTS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
 static GRAPHS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
+
+/// Events that were recorded behind work that has not ended, while there is such work.
+static HELD: Mutex<Option<Vec<usize>>> = Mutex::new(None);
+
+fn held() -> MutexGuard<'static, Option<Vec<usize>>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What libraries that stand in for NVIDIA's say when work they enqueued cannot end yet, and when
+/// it has: events recorded meanwhile happen then.
+#[unsafe(no_mangle)]
+extern "C" fn kernelgauge_fake_hold(hold: bool) {
+    let mut held = held();
+    if hold {
+        held.get_or_insert_with(Vec::new);
+        return;
+    }
+    let now = now();
+    let mut events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    for event in held.take().unwrap_or_default() {
+        if let Some(time) = events.get_mut(event) {
+            *time = now;
+        }
+    }
+}
 
 /// Adds a value; its handle is its place, counted from one, so that none is null.
 fn add(values: &Mutex<Vec<f64>>, value: f64) -> *mut c_void {
@@ -35,6 +61,9 @@ extern "C" fn cuStreamDestroy_v2(_stream: *mut c_void) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(_stream: *mut c_void) -> Status {
+    while held().is_some() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     synchronised()
 }
 
@@ -100,6 +129,9 @@ extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Status {
     pass(EVENT);
+    if let Some(held) = held().as_mut() {
+        held.push((event as usize).wrapping_sub(1));
+    }
     let mut events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
     match events.get_mut((event as usize).wrapping_sub(1)) {
         Some(time) => {
@@ -107,6 +139,15 @@ extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Status 
             health()
         }
         None => INVALID_VALUE,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventQuery(event: *mut c_void) -> Status {
+    let waits = |held: &Vec<usize>| held.contains(&(event as usize).wrapping_sub(1));
+    match held().as_ref().is_some_and(waits) {
+        true => NOT_READY,
+        false => synchronised(),
     }
 }
 

@@ -46,6 +46,7 @@ pub unsafe extern "C" fn ncclGetUniqueId(id: *mut Id) -> Answer {
     books.ids += 1;
     let mut bytes = [0xa5; 128];
     bytes[..4].copy_from_slice(&books.ids.to_le_bytes());
+    bytes[4..8].copy_from_slice(&std::process::id().to_le_bytes());
     // SAFETY: the caller's place for an id.
     unsafe { id.write(Id { bytes }) };
     SUCCESS
@@ -69,14 +70,16 @@ pub unsafe extern "C" fn ncclCommInitRankConfig(
         return INVALID_ARGUMENT;
     }
     let mut books = books();
-    let id = id.bytes.to_vec();
+    let id: String = id.bytes[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     if books.members.values().any(|member| member.id == id && member.rank == rank) {
         return INVALID_USAGE;
     }
     books.next += 16;
     let handle = books.next;
-    books.members.insert(handle, Member { id, rank, ranks, pending: 2, enqueued: 0 });
+    books.exchange.put(&format!("{id}-join-{rank}"), std::process::id().to_string().into());
+    books.members.insert(handle, Member::new(id, rank, ranks));
     books.log.push(format!("join rank {rank} of {ranks}"));
+    super::tuning::write(ranks);
     // SAFETY: the caller's place for an address.
     unsafe { place.write(handle) };
     IN_PROGRESS
@@ -120,7 +123,7 @@ pub unsafe extern "C" fn ncclCommCuDevice(handle: usize, place: *mut c_int) -> A
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ncclCommFinalize(handle: usize) -> Answer {
-    books().call(handle, "finalize".to_owned())
+    super::calls::nothing(handle, "finalize")
 }
 
 #[unsafe(no_mangle)]
@@ -140,6 +143,9 @@ fn end(handle: usize, name: &str) -> Answer {
     let mut books = books();
     let Some(member) = books.members.remove(&handle) else { return INVALID_ARGUMENT };
     books.log.push(format!("{name} rank {} of {}", member.rank, member.ranks));
+    books.exchange.put(&format!("{}-left-{}", member.id, member.rank), Vec::new());
+    books.exchange.forget(&format!("{}-join", member.id));
+    books.progress();
     SUCCESS
 }
 
@@ -155,5 +161,9 @@ pub extern "C" fn ncclGroupEnd() -> Answer {
         return INVALID_USAGE;
     }
     GROUPS.set(GROUPS.get() - 1);
-    if GROUPS.get() > 0 { SUCCESS } else { IN_PROGRESS }
+    if GROUPS.get() > 0 {
+        return SUCCESS;
+    }
+    books().progress();
+    IN_PROGRESS
 }
