@@ -23,8 +23,8 @@ use crate::remote::{Conversation, Deadlines, RemoteDevice, Stuck};
 /// Whether collectives of all ranks can be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Joined {
-    /// They can.
-    Yes,
+    /// They can, with rank 0's process of this number.
+    Yes(u32),
     /// After the ranks have joined once more: a collective has failed.
     Anew,
     /// They cannot, in these words.
@@ -110,8 +110,15 @@ impl SpreadDevice {
             part.ready()?;
         }
         ask_all(parts, &requests, within)?;
-        self.joined = Joined::Yes;
+        self.joined = Joined::Yes(parts.first().map_or(0, |own| own.opened));
         Ok(())
+    }
+
+    /// Whether the processes that are there have joined. Rank 0's may have been replaced by what
+    /// is no collective.
+    fn is_joined(&self) -> bool {
+        let own = self.parts.borrow().first().map(|own| own.opened);
+        matches!(self.joined, Joined::Yes(process) if Some(process) == own)
     }
 
     /// A rank that is gone, in words.
@@ -177,10 +184,13 @@ impl Device for SpreadDevice {
         cache: CacheState,
         manner: Manner,
     ) -> Result<(), SkipReason> {
-        if self.is_of_all(point)
-            && let Joined::Never(why) = &self.joined
-        {
-            return Err(SkipReason::Unsupported(why.clone()));
+        if self.is_of_all(point) {
+            match &self.joined {
+                Joined::Never(why) => return Err(SkipReason::Unsupported(why.clone())),
+                // A process that has not joined knows of no such ranks.
+                _ if !self.is_joined() => return Ok(()),
+                _ => {}
+            }
         }
         match self.ask_own(&Request::Supports(point.into(), cache, manner)) {
             Ok(Answer::Supports(Some(reason))) => Err(reason),
@@ -212,7 +222,7 @@ impl Device for SpreadDevice {
             return own.prepare(point, cache, manner, seed);
         }
         self.stuck.refuse(point)?;
-        if self.joined != Joined::Yes {
+        if !self.is_joined() {
             let joined = self.join_all();
             if joined.is_err() {
                 self.stuck.note(&joined);

@@ -25,6 +25,8 @@ pub struct Conversation {
     link: Option<Box<dyn Link>>,
     facts: Option<Facts>,
     lost: Option<String>,
+    /// Processes that were opened so far: what one has joined, the next has not.
+    pub opened: u32,
     /// Collectives that did not end.
     pub stuck: Stuck,
 }
@@ -40,6 +42,7 @@ impl Conversation {
             link: None,
             facts: None,
             lost: None,
+            opened: 0,
             stuck: Stuck::default(),
         }
     }
@@ -64,6 +67,7 @@ impl Conversation {
         let request = Request::Open(self.gpus.clone());
         match self.exchange(&request, until).map_err(cannot_open)? {
             Answer::Opened(facts) => {
+                self.opened = self.opened.saturating_add(1);
                 self.facts.get_or_insert_with(|| (*facts).clone());
                 Ok(*facts)
             }
