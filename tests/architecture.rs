@@ -11,12 +11,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Arrows between the crates; `predict` and `model` never see a device.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("kernelgauge", &["kernelgauge-calibrate", "kernelgauge-predict"]),
     ("kernelgauge-calibrate", &["kernelgauge-cuda", "kernelgauge-data", "kernelgauge-model"]),
     ("kernelgauge-cuda", &["kernelgauge-data"]),
     ("kernelgauge-data", &[]),
     ("kernelgauge-fake-cublaslt", &[]),
+    ("kernelgauge-fake-compiler", &[]),
     ("kernelgauge-fake-driver", &[]),
     ("kernelgauge-fake-nccl", &[]),
     ("kernelgauge-model", &["kernelgauge-data"]),

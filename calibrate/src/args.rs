@@ -166,6 +166,16 @@ pub struct MeasureArguments {
     )]
     pub samples: Option<u32>,
 
+    /// On GPUs, time this many algorithms of each matrix product first and measure the fastest
+    /// [default: the one that the library proposes first].
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32, 1, 64>,
+        allow_negative_numbers = true
+    )]
+    pub gemm_tune: Option<u32>,
+
     /// Format of the plan and of the final summary on standard output.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -549,6 +559,7 @@ mod tests {
             ("import x --out y --count", "1 to 4294967295"),
             ("import x --out y --ranks", "1 to 4294967295"),
             ("import x --out y --nodes", "1 to 4294967295"),
+            ("--gemm-tune", "1 to 64"),
             ("fit x --seed", "0 to 18446744073709551615"),
             ("evaluate x --fresh", "1 to 10000"),
             ("evaluate x --threads", "1 to 4294967295"),

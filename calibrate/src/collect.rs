@@ -64,7 +64,7 @@ fn entry(family: Family, records: &[Record]) -> Option<FileEntry> {
     let mut kernels: Vec<&str> = records
         .iter()
         .filter(|record| record.point.family() == family)
-        .map(|record| record.conditions.kernel.as_str())
+        .map(|record| record.conditions.backend())
         .collect();
     if kernels.is_empty() {
         return None;

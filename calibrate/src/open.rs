@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::interrupt::Interrupt;
 use crate::plan::Catalogue;
 use crate::ranks::{self, Meeting, Place, SpreadDevice};
-use crate::remote::wire::{Facts, Gpus};
+use crate::remote::wire::{Facts, Gpus, Wanted};
 use crate::remote::{Deadlines, ProcessStarter, RemoteDevice};
 
 /// Seed of the noise of the simulated device.
@@ -34,6 +34,8 @@ pub struct Opened {
 pub struct Opening<'a> {
     /// Processor threads, where they were stated.
     pub threads: Option<usize>,
+    /// Algorithms of a matrix product to choose from, where that was stated.
+    pub gemm_tune: Option<u32>,
     /// How long a process that has GPUs may take to answer.
     pub deadlines: Deadlines,
     /// Version of this program, git revision included.
@@ -80,15 +82,16 @@ pub fn open_ranks(
         DeviceList::Gpus(numbers) => Some(numbers.clone()),
         _ => None,
     };
-    let chosen = match (place.local, numbers) {
+    let gpus = match (place.local, numbers) {
         // Several processes on this node: one GPU each.
         (Some((rank, ranks)), numbers) if ranks > 1 => Gpus::Nth(rank as usize, numbers),
         (_, Some(numbers)) => Gpus::These(numbers),
         (_, None) => Gpus::All,
     };
+    let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune };
     let (tool, deadlines) = (opening.tool, opening.deadlines);
     let starter = Box::new(ProcessStarter { least: deadlines.least });
-    let mut own = RemoteDevice::open(starter, chosen, tool.to_owned(), deadlines)?;
+    let mut own = RemoteDevice::open(starter, wanted, tool.to_owned(), deadlines)?;
     let meeting = Meeting { place, facts: Facts::of(&own), tool, within };
     if place.rank > 0 {
         ranks::serve(&meeting, &mut own)?;
@@ -97,18 +100,20 @@ pub fn open_ranks(
     }
     let (arrived, nodes) = ranks::gather(&meeting)?;
     let device = SpreadDevice::open(own, arrived, nodes, tool, deadlines)?;
-    Ok(Some(opened(Box::new(device), Clock::Wall(opening.began), nodes)))
+    let clock = Clock::Wall(opening.began);
+    Ok(Some(opened_gpus(Box::new(device), clock, nodes)))
 }
 
-fn gpus(numbers: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, DeviceError> {
+fn gpus(gpus: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, DeviceError> {
     let starter = Box::new(ProcessStarter { least: opening.deadlines.least });
     let tool = opening.tool.to_owned();
-    let device = RemoteDevice::open(starter, numbers, tool, opening.deadlines)?;
-    Ok(opened(Box::new(device), clock, 1))
+    let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune };
+    let device = RemoteDevice::open(starter, wanted, tool, opening.deadlines)?;
+    Ok(opened_gpus(Box::new(device), clock, 1))
 }
 
 /// GPUs with the catalogue for so many, linked so, on so many nodes.
-fn opened(device: Box<dyn Device>, clock: Clock, nodes: u32) -> Opened {
+fn opened_gpus(device: Box<dyn Device>, clock: Clock, nodes: u32) -> Opened {
     let Machine { count, links, .. } = device.machine();
     Opened { device, clock, catalogue: Catalogue::Gpu { count, links, nodes } }
 }

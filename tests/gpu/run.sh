@@ -50,17 +50,24 @@ step plan 30 "$bin/calibrate" --device 0 --plan
 if [ -x "$bin/examples/compile_kernels" ]; then
     step kernels 60 "$bin/examples/compile_kernels" --arch sm_90
 fi
+# Every collective on two ranks that share the GPU, where NCCL is 2.30 or newer.
+if [ -x "$bin/examples/nccl_checks" ]; then
+    NCCL_MULTI_RANK_GPU_ENABLE=1 step nccl 90 "$bin/examples/nccl_checks"
+fi
 step calibrate $((budget + 40)) "$bin/calibrate" --device 0 --budget "${budget}s" --out "$out/machine"
 if [ -f "$out/machine/model.json" ]; then
     step fresh 60 "$bin/calibrate" evaluate "$out/machine" --device 0 --fresh "$fresh"
     step fresh_points 60 "$bin/calibrate" evaluate "$out/machine" --device 0 --fresh "$fresh" \
         --seed 1 --format json
 fi
-# The same device copies timed by PyTorch, where it is installed.
+# The same device copies and matrix products timed by PyTorch, and training steps recorded.
 python=$(command -v python3 || true)
 if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
     step torch 60 "$python" "$here/tests/gpu/torch_copies.py"
-    # Training steps, recorded: the longest step comes last and may be cut.
+    table=$out/machine/samples/gemm.csv
+    [ ! -f "$table" ] || step torch_gemm 60 "$python" "$here/tests/gpu/torch_gemm.py" "$table"
     step torch_steps 90 "$python" "$here/tests/gpu/torch_steps.py" "$out/steps"
+else
+    echo "torch, torch_gemm, torch_steps: PyTorch is not installed" | tee -a "$out/steps.txt"
 fi
 du -sk "$out" | awk '{ print "size: " $1 / 1024 " MB" }' | tee -a "$out/steps.txt"

@@ -55,8 +55,15 @@ pub fn run(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     families(&arguments.ops, &Plan::FAMILIES)?;
+    if arguments.gemm_tune.is_some() && matches!(list, DeviceList::Cpu | DeviceList::Simulated) {
+        let hint = "leave `--gemm-tune` out, or name GPUs: `--device 0`";
+        return Err(
+            UsageError::mistake("there are no algorithms to time on this device", hint).into()
+        );
+    }
     let opening = Opening {
         threads: arguments.threads,
+        gemm_tune: arguments.gemm_tune,
         deadlines: Deadlines { least: arguments.deadline },
         tool: &around.tool_version(),
         began: around.began,
@@ -289,6 +296,7 @@ fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
     flag("ops", (!arguments.ops.is_empty()).then(|| arguments.ops.join(",")));
     flag("budget", arguments.budget.map(|budget| format!("{}s", budget.as_secs_f64())));
     flag("seed", (arguments.seed != 0).then(|| arguments.seed.to_string()));
+    flag("gemm-tune", arguments.gemm_tune.map(|count| count.to_string()));
     flag("samples", arguments.samples.map(|samples| samples.to_string()));
     flag("deadline", arguments.deadline.map(|limit| format!("{}s", limit.as_secs_f64())));
     if arguments.quick {
@@ -322,6 +330,8 @@ mod tests {
                     --samples 9 --quick --out calibrations/x";
         let line = line.replace("                    ", "");
         assert_eq!(resume_command(&parsed(&line), Path::new("calibrations/x")), line);
+        let tuned = "calibrate --device 0 --gemm-tune 8 --out a";
+        assert_eq!(resume_command(&parsed(tuned), Path::new("a")), tuned);
         let short = parsed("calibrate --device cpu --retry-failed --new-run");
         assert_eq!(resume_command(&short, Path::new("a b")), "calibrate --device cpu --out 'a b'");
     }

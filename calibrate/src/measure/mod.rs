@@ -90,11 +90,12 @@ pub fn measure(
     watch: &mut dyn Watch,
 ) -> Result<Taken, NotTaken> {
     workload.verify()?;
+    let verified = workload.has_result();
     watch.tick();
     let mut sampler = Sampler::new(workload, timer);
     sampler.lengthen()?;
     warm_up(&mut sampler, options, watch)?;
-    sampler.throttled = 0;
+    sampler.begin();
     let Samples { times: samples, contended, stop } = take_samples(&mut sampler, options, watch)?;
     let (time, spread) = statistics::summarise(&samples)
         .ok_or_else(|| Failure::NoValidSamples("none was taken".to_owned()))?;
@@ -107,7 +108,9 @@ pub fn measure(
             executions_per_sample: sampler.executions(),
             spread: Some(spread),
             stop: Some(stop),
-            verified: true,
+            verified,
+            sm_clock_mhz: sampler.sm_clock_mhz(),
+            temperature_c: sampler.temperature_c(),
         },
     })
 }

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use kernelgauge_cuda::{Timer, Timing, Workload};
-use kernelgauge_data::{Failure, Nanos};
+use kernelgauge_data::{Failure, Nanos, statistics};
 
 /// A sample lasts at least this long, so that a scheduler's interruption of a few microseconds
 /// does not make or break it.
@@ -40,6 +40,10 @@ pub struct Sampler<'w> {
     pub spent: Nanos,
     /// Valid timings during which the device lowered its clock.
     pub throttled: u32,
+    /// Clocks of valid timings in MHz, where the device told them.
+    clocks: Vec<f64>,
+    /// Highest temperature of valid timings.
+    temperature: Option<u32>,
     rejected: u32,
 }
 
@@ -55,6 +59,8 @@ impl<'w> Sampler<'w> {
             executions: 1,
             spent: Nanos::default(),
             throttled: 0,
+            clocks: Vec::new(),
+            temperature: None,
             rejected: 0,
         }
     }
@@ -62,6 +68,23 @@ impl<'w> Sampler<'w> {
     /// Executions behind one sample.
     pub fn executions(&self) -> u32 {
         self.executions
+    }
+
+    /// Forgets what was noted beside the times so far: they were those of a warm-up.
+    pub fn begin(&mut self) {
+        self.throttled = 0;
+        self.clocks.clear();
+        self.temperature = None;
+    }
+
+    /// The median clock in MHz since the beginning, where the device told it.
+    pub fn sm_clock_mhz(&self) -> Option<u32> {
+        statistics::median(&self.clocks).map(|clock| clock.round() as u32)
+    }
+
+    /// The highest temperature since the beginning, where it is known.
+    pub fn temperature_c(&self) -> Option<u32> {
+        self.temperature
     }
 
     /// Raises the executions until one timing is long enough.
@@ -89,6 +112,8 @@ impl<'w> Sampler<'w> {
         let before = self.executions;
         let timing = self.timing()?;
         self.throttled += u32::from(timing.throttled);
+        self.clocks.extend(timing.sm_clock_mhz.map(f64::from));
+        self.temperature = self.temperature.max(timing.temperature_c);
         let time = Nanos::measured(timing.elapsed.as_f64() / f64::from(timing.executions.max(1)))
             .map_err(|_| Failure::BelowTimerResolution)?;
         let (lengthened, contended) = (self.executions != before, timing.contended);

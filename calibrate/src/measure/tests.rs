@@ -48,7 +48,7 @@ impl Workload for Scripted {
     fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
         self.asked.push(executions);
         let elapsed = self.script.pop_front().unwrap_or(Ok(self.nanos * u64::from(executions)))?;
-        Ok(Timing { elapsed: Nanos::new(elapsed), executions, throttled: false, contended: false })
+        Ok(Timing::of(Nanos::new(elapsed), executions))
     }
 }
 
@@ -147,7 +147,7 @@ impl Workload for Shared {
         // A little noise, so that the first samples do not decide.
         let one = 1_000_000 + 30_000 * (self.timings as u64 * 7 % 11);
         let elapsed = one * u64::from(executions) * if contended { 2 } else { 1 };
-        Ok(Timing { elapsed: Nanos::new(elapsed), executions, throttled: false, contended })
+        Ok(Timing { contended, ..Timing::of(Nanos::new(elapsed), executions) })
     }
 }
 
@@ -186,7 +186,7 @@ fn waiting_for_threads_counts_against_the_time_of_a_point() {
             self.0 += 1;
             std::thread::sleep(std::time::Duration::from_millis(1));
             let elapsed = Nanos::new((50 + u64::from(self.0 % 7) * 20) * 1_000);
-            Ok(Timing { elapsed, executions, throttled: false, contended: true })
+            Ok(Timing { contended: true, ..Timing::of(elapsed, executions) })
         }
     }
 

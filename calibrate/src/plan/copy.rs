@@ -1,6 +1,6 @@
 //! The points of a copy sweep: host to host, from a kilobyte to a quarter of a gigabyte.
 
-use kernelgauge_data::{CacheState, CopyDirection, CopyPoint, Manner, Point};
+use kernelgauge_data::{CacheState, CopyDirection, CopyPoint, Point};
 
 use super::scatter::{Scatter, log_between};
 use super::{Candidate, DEEPEST};
@@ -17,7 +17,7 @@ pub fn candidates() -> Vec<Candidate> {
         let mut add = |level, bytes| {
             let direction = CopyDirection::HostToHost;
             let point = Point::Copy(CopyPoint { direction, pinned: false, bytes });
-            candidates.push(Candidate { point, cache, manner: Manner::Usual, level });
+            candidates.push(Candidate::usual(point, cache, level));
         };
         for exponent in 10..=28 {
             add(u8::from(exponent % 2 == 1), 1 << exponent);

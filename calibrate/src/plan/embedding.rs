@@ -3,7 +3,7 @@
 
 use kernelgauge_data::point::REUSE_BINS;
 use kernelgauge_data::{
-    CacheState, Direction, Distribution, Dtype, EmbeddingPoint, Manner, Optimizer, Point,
+    CacheState, Direction, Distribution, Dtype, EmbeddingPoint, Optimizer, Point,
 };
 
 use super::scatter::{Scatter, log_between};
@@ -35,12 +35,7 @@ pub fn candidates() -> Vec<Candidate> {
             let mut add = |level: u8, shape, position| {
                 let point = bag(direction, optimizer, shape, kind.distribution(position));
                 let level = (level + later).min(DEEPEST);
-                candidates.push(Candidate {
-                    point,
-                    cache: CacheState::Hot,
-                    manner: Manner::Usual,
-                    level,
-                });
+                candidates.push(Candidate::usual(point, CacheState::Hot, level));
             };
             lines(&mut add);
             scattered(&mut add);
@@ -111,15 +106,18 @@ fn bag(
 
 /// The ways of drawing indices.
 #[derive(Debug, Clone, Copy)]
-enum Indices {
+pub enum Indices {
+    /// Every row equally likely.
     Uniform,
+    /// A power law of the rank.
     Zipf,
+    /// A histogram of reuse.
     Reuse,
 }
 
 impl Indices {
     /// The distribution at `position` (0 to 1), from little skew to much.
-    fn distribution(self, position: f64) -> Distribution {
+    pub fn distribution(self, position: f64) -> Distribution {
         match self {
             Indices::Uniform => Distribution::Uniform,
             Indices::Zipf => {

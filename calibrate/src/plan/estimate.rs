@@ -7,11 +7,27 @@
 use kernelgauge_data::{CacheState, CopyDirection, Dtype, Nanos, Point};
 
 /// Rates of a modest pair of processor cores.
-pub const PROCESSOR: Rates =
-    Rates { gflop_s: 100.0, gb_s: 8.0, link_gb_s: 8.0, fill_gb_s: 1.0, cold_bytes: 256e6 };
+pub const PROCESSOR: Rates = Rates {
+    gflop_s: 100.0,
+    tensor_cores: false,
+    gb_s: 8.0,
+    link_gb_s: 8.0,
+    fill_gb_s: 1.0,
+    repeat_gb_s: 1.0,
+    product_overhead: 0.0,
+    cold_bytes: 256e6,
+};
 /// Rates of a modest GPU, whose caches are flushed by writing a few times their size.
-pub const GPU: Rates =
-    Rates { gflop_s: 20_000.0, gb_s: 800.0, link_gb_s: 10.0, fill_gb_s: 1.0, cold_bytes: 0.0 };
+pub const GPU: Rates = Rates {
+    gflop_s: 20_000.0,
+    tensor_cores: true,
+    gb_s: 800.0,
+    link_gb_s: 10.0,
+    fill_gb_s: 1.0,
+    repeat_gb_s: 400.0,
+    product_overhead: 4e7,
+    cold_bytes: 0.0,
+};
 
 /// Time of a point beyond its executions and operands, in nanoseconds.
 const OVERHEAD: f64 = 5e6;
@@ -26,12 +42,20 @@ const SAMPLES: f64 = 24.0;
 pub struct Rates {
     /// GFLOP/s of f32.
     gflop_s: f64,
+    /// Whether narrower floats are multiplied so much faster.
+    tensor_cores: bool,
     /// GB/s of its memory.
     gb_s: f64,
     /// GB/s between its memory and any other.
     link_gb_s: f64,
     /// GB/s at which operands are filled.
     fill_gb_s: f64,
+    /// GB/s at which operands of kernels and matrix products are filled: a GPU repeats a block
+    /// of them by itself.
+    repeat_gb_s: f64,
+    /// What a matrix product takes beyond its executions and operands: the host draws its
+    /// elements, and computes some of the result. In nanoseconds.
+    product_overhead: f64,
     /// What operands of cold points occupy, where they rotate through more than a cache.
     cold_bytes: f64,
 }
@@ -40,13 +64,25 @@ impl Rates {
     /// One execution of `point`.
     pub fn execution(self, point: &Point) -> Nanos {
         let work = point.work();
-        let halved = match point {
-            Point::Gemm(point) if point.dtype == Dtype::F64 => 2.0,
+        let slowness = match point {
+            Point::Gemm(point) => self.slowness(point.dtype),
             _ => 1.0,
         };
-        let arithmetic = work.flops * halved / self.gflop_s;
+        let arithmetic = work.flops * slowness / self.gflop_s;
         let gb_s = if is_between_memories(point) { self.link_gb_s } else { self.gb_s };
         Nanos::saturating(1_000.0 + arithmetic.max(work.bytes() / gb_s))
+    }
+
+    /// Time of a multiplication relative to f32: tensor cores take twice as many of half the
+    /// width, and four times as many tf32 as plain cores take f32.
+    fn slowness(self, dtype: Dtype) -> f64 {
+        match dtype {
+            Dtype::F64 => 2.0,
+            Dtype::Tf32 if self.tensor_cores => 0.25,
+            Dtype::F16 | Dtype::Bf16 if self.tensor_cores => 0.125,
+            Dtype::Fp8 | Dtype::Int8 if self.tensor_cores => 0.0625,
+            _ => 1.0,
+        }
     }
 
     /// Everything that happens to `point`: operands, verification, warm-up and samples, of which
@@ -56,7 +92,14 @@ impl Rates {
         let operands = operand_bytes(point).max(cold);
         let one = self.execution(point).as_f64();
         let sampling = (SAMPLES * one.max(SAMPLE)).min(limit.as_f64().max(one));
-        Nanos::saturating(OVERHEAD + operands / self.fill_gb_s + WARM_UP * one + sampling)
+        let filling = operands / self.fill_gb_s(point);
+        let product = if let Point::Gemm(_) = point { self.product_overhead } else { 0.0 };
+        Nanos::saturating(OVERHEAD + product + filling + WARM_UP * one + sampling)
+    }
+
+    fn fill_gb_s(self, point: &Point) -> f64 {
+        let repeated = matches!(point, Point::Gemm(_) | Point::Memory(_) | Point::Embedding(_));
+        if repeated { self.repeat_gb_s } else { self.fill_gb_s }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Lines let a model interpolate; scattered shapes show it sizes that no register tile divides.
 
-use kernelgauge_data::{CacheState, Dtype, GemmLayout, GemmPoint, Manner, Point};
+use kernelgauge_data::{CacheState, Dtype, GemmLayout, GemmPoint, Point};
 
 use super::scatter::{Scatter, log_between};
 use super::{Candidate, DEEPEST};
@@ -35,12 +35,7 @@ pub fn candidates() -> Vec<Candidate> {
         let mut add = |level, (m, n, k)| {
             let point =
                 Point::Gemm(GemmPoint { dtype, batch: 1, m, n, k, layout: GemmLayout::Unstated });
-            candidates.push(Candidate {
-                point,
-                cache: CacheState::Hot,
-                manner: Manner::Usual,
-                level,
-            });
+            candidates.push(Candidate::usual(point, CacheState::Hot, level));
         };
         LIMITS.into_iter().for_each(|shape| add(0, shape));
         for (site, (n, k)) in SITES.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The points of a memory sweep: every op, from a kilobyte to well beyond the last cache, with
 //! the operands hot and cold.
 
-use kernelgauge_data::{CacheState, Dtype, Manner, MemoryOp, MemoryPoint, Point};
+use kernelgauge_data::{CacheState, Dtype, MemoryOp, MemoryPoint, Point};
 
 use super::scatter::{Scatter, log_between};
 use super::{Candidate, DEEPEST};
@@ -24,7 +24,7 @@ pub fn candidates() -> Vec<Candidate> {
             let mut add = |level, (rows, columns)| {
                 let point = Point::Memory(MemoryPoint { op, dtype: Dtype::F32, rows, columns });
                 let level = level + later(cache, level, &mut count);
-                candidates.push(Candidate { point, cache, manner: Manner::Usual, level });
+                candidates.push(Candidate::usual(point, cache, level));
             };
             if op.is_elementwise() {
                 elementwise(&mut add);

@@ -48,6 +48,13 @@ pub struct Candidate {
     pub level: u8,
 }
 
+impl Candidate {
+    /// `point` executed in the usual manner.
+    pub const fn usual(point: Point, cache: CacheState, level: u8) -> Self {
+        Candidate { point, cache, manner: Manner::Usual, level }
+    }
+}
+
 /// The points of all families, in the order they are measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -69,9 +76,16 @@ pub struct Selection {
 }
 
 impl Plan {
-    /// The families that any catalogue has points of; only GPUs have the last.
-    pub const FAMILIES: [Family; 5] =
-        [Family::Gemm, Family::Embedding, Family::Memory, Family::Copy, Family::Collective];
+    /// The families that any catalogue has points of; only GPUs have the last two, of which
+    /// launches are the custom one.
+    pub const FAMILIES: [Family; 6] = [
+        Family::Gemm,
+        Family::Embedding,
+        Family::Memory,
+        Family::Copy,
+        Family::Collective,
+        Family::Custom,
+    ];
 
     /// The plan of `seed` for a processor.
     pub fn new(seed: u64) -> Self {

@@ -61,7 +61,7 @@ impl SpreadDevice {
         for Arrived { claim, link } in arrived {
             gpus.push(claim.facts.machine.count);
             let starter = Box::new(Come { rank: claim.rank, link: Mutex::new(Some(link)) });
-            let mut part = Conversation::new(starter, Gpus::All, tool.to_owned(), deadlines);
+            let mut part = Conversation::new(starter, Gpus::All.into(), tool.to_owned(), deadlines);
             part.open()?;
             parts.push(part);
         }

@@ -102,13 +102,18 @@ impl Workload for Work<'_> {
             return Err(Failure::TimedOut("the collective".to_owned()));
         }
         let elapsed = Nanos::new(u64::from(1000 - 100 * self.0.rank));
-        Ok(Timing { elapsed, executions, throttled: self.0.rank == 1, contended: false })
+        Ok(Timing { throttled: self.0.rank == 1, ..Timing::of(elapsed, executions) })
     }
 }
 
 fn remote(gpu: impl Fn() -> Gpu + Send + 'static) -> RemoteDevice {
-    RemoteDevice::open(Box::new(Threads(gpu)), Gpus::All, TOOL.to_owned(), Deadlines::default())
-        .unwrap()
+    RemoteDevice::open(
+        Box::new(Threads(gpu)),
+        Gpus::All.into(),
+        TOOL.to_owned(),
+        Deadlines::default(),
+    )
+    .unwrap()
 }
 
 fn free_address() -> String {

@@ -10,7 +10,7 @@ use kernelgauge_data::{Failure, table};
 use super::deadlines::Deadlines;
 use super::link::{Link, NoLine, Starter};
 use super::stuck::Stuck;
-use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, Request, line};
+use super::wire::{Answer, Facts, Hello, PROTOCOL, Request, Wanted, line};
 
 /// A process whose output has ended is about to end.
 const SOON: Duration = Duration::from_secs(2);
@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// What is said to the process that has the GPUs.
 pub struct Conversation {
     starter: Box<dyn Starter>,
-    gpus: Gpus,
+    wanted: Wanted,
     tool: String,
     /// How long answers may take.
     pub deadlines: Deadlines,
@@ -32,11 +32,16 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// With processes from `starter` that open `gpus`, of the version `tool`.
-    pub fn new(starter: Box<dyn Starter>, gpus: Gpus, tool: String, deadlines: Deadlines) -> Self {
+    /// With processes from `starter` that open what is `wanted`, of the version `tool`.
+    pub fn new(
+        starter: Box<dyn Starter>,
+        wanted: Wanted,
+        tool: String,
+        deadlines: Deadlines,
+    ) -> Self {
         Conversation {
             starter,
-            gpus,
+            wanted,
             tool,
             deadlines,
             link: None,
@@ -64,7 +69,7 @@ impl Conversation {
             }
             None => return Err(cannot_open(self.noise("start", &greeting))),
         }
-        let request = Request::Open(self.gpus.clone());
+        let request = Request::Open(self.wanted.clone());
         match self.exchange(&request, until).map_err(cannot_open)? {
             Answer::Opened(facts) => {
                 self.opened = self.opened.saturating_add(1);

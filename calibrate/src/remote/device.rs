@@ -11,7 +11,7 @@ use kernelgauge_data::{
 use super::conversation::Conversation;
 use super::deadlines::Deadlines;
 use super::link::Starter;
-use super::wire::{Answer, Facts, Gpus, Request};
+use super::wire::{Answer, Facts, Request, Wanted};
 
 /// The GPUs of another process. What is asked through `&self` starts a process too where there
 /// is none, so the conversation is in a cell.
@@ -21,17 +21,17 @@ pub struct RemoteDevice {
 }
 
 impl RemoteDevice {
-    /// Opens `gpus` in a process from `starter`; `tool` is the version of this program.
+    /// Opens what is `wanted` in a process from `starter`; `tool` is the version of this program.
     ///
     /// # Errors
     /// What the process says, or why it says nothing.
     pub fn open(
         starter: Box<dyn Starter>,
-        gpus: Gpus,
+        wanted: Wanted,
         tool: String,
         deadlines: Deadlines,
     ) -> Result<Self, DeviceError> {
-        let mut conversation = Conversation::new(starter, gpus, tool, deadlines);
+        let mut conversation = Conversation::new(starter, wanted, tool, deadlines);
         let facts = conversation.open()?;
         Ok(RemoteDevice { facts, conversation: RefCell::new(conversation) })
     }

@@ -68,7 +68,7 @@ fn opens(more: Vec<Result<String, NoLine>>) -> Script {
 
 fn opened(scripts: Vec<Script>) -> Result<RemoteDevice, DeviceError> {
     let starter = Box::new(Played(Arc::new(Mutex::new(scripts.into()))));
-    RemoteDevice::open(starter, Gpus::All, TOOL.to_owned(), Deadlines::default())
+    RemoteDevice::open(starter, Gpus::All.into(), TOOL.to_owned(), Deadlines::default())
 }
 
 fn point() -> Point {
@@ -145,7 +145,7 @@ fn a_lost_device_and_a_changed_one_are_not_asked_again() {
 
 fn simulated(faults: fn(&Point) -> Option<Fault>) -> RemoteDevice {
     let starter = Box::new(Threads(move || SimulatedDevice::new(5).with_faults(faults)));
-    RemoteDevice::open(starter, Gpus::All, TOOL.to_owned(), Deadlines::default()).unwrap()
+    RemoteDevice::open(starter, Gpus::All.into(), TOOL.to_owned(), Deadlines::default()).unwrap()
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub struct Hello {
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// Open GPUs.
-    Open(Gpus),
+    Open(Wanted),
     /// Memory that is free now.
     FreeMemory,
     /// Whether a point can be executed.
@@ -56,6 +56,21 @@ pub enum Request {
     Join(World),
     /// The run is over, in order.
     Farewell,
+}
+
+/// What to open, and how to measure with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// Which GPUs.
+    pub gpus: Gpus,
+    /// Algorithms of a matrix product to choose from, where that was stated.
+    pub gemm_tune: Option<u32>,
+}
+
+impl From<Gpus> for Wanted {
+    fn from(gpus: Gpus) -> Self {
+        Wanted { gpus, gemm_tune: None }
+    }
 }
 
 /// Which GPUs to open.

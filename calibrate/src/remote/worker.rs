@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::lines::Lines;
 use super::server::{Asked, serve};
-use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, Request, line};
+use super::wire::{Answer, Facts, Gpus, Hello, PROTOCOL, Request, Wanted, line};
 
 /// The argument that starts it.
 pub const NAME: &str = "worker";
@@ -49,8 +49,8 @@ fn answer_all(tool: &str) -> io::Result<()> {
     let hello = Hello { protocol: PROTOCOL, tool: tool.to_owned() };
     answers.write_all(line(&hello).map_err(io::Error::other)?.as_bytes())?;
     let mut asked = Asked { requests: Lines::new(requests), answers: Box::new(answers) };
-    let Some(Request::Open(gpus)) = asked.request()? else { return Ok(()) };
-    match opened(gpus) {
+    let Some(Request::Open(wanted)) = asked.request()? else { return Ok(()) };
+    match opened(wanted) {
         Ok(mut device) => {
             asked.answer(&Answer::Opened(Box::new(Facts::of(&device))))?;
             serve(&mut asked, &mut device).map(|_| ())
@@ -59,7 +59,13 @@ fn answer_all(tool: &str) -> io::Result<()> {
     }
 }
 
-fn opened(gpus: Gpus) -> Result<CudaDevice, DeviceError> {
+fn opened(wanted: Wanted) -> Result<CudaDevice, DeviceError> {
+    let mut device = found(wanted.gpus)?;
+    device.tune_gemm(wanted.gemm_tune);
+    Ok(device)
+}
+
+fn found(gpus: Gpus) -> Result<CudaDevice, DeviceError> {
     match gpus {
         Gpus::All => CudaDevice::open(None),
         Gpus::These(numbers) => CudaDevice::open(Some(&numbers)),

@@ -20,7 +20,7 @@ use std::time::Duration;
 use kernelgauge_cuda::random::Random;
 use kernelgauge_cuda::{Condition, Device, Timer};
 use kernelgauge_data::{
-    Bytes, Conditions, Failure, Family, Flag, Flags, InputContent, Nanos, Outcome, Record,
+    Bytes, Conditions, Failure, Family, Flag, Flags, InputContent, Manner, Nanos, Outcome, Record,
     SkipReason,
 };
 
@@ -146,7 +146,8 @@ struct Sweep<'s, 'w> {
 
 impl Sweep<'_, '_> {
     fn all(&mut self, mut queue: Queue) -> Result<End, JournalError> {
-        let sentinel = sentinel::choose(self.setting.plan, self.setting.selected);
+        let can = |index| self.skip_reason(index).is_none();
+        let sentinel = sentinel::choose(self.setting.plan, self.setting.selected, &can);
         let mut passed_over = false;
         let mut measured = 0;
         while let Some(turn) = queue.next() {
@@ -239,13 +240,17 @@ impl Sweep<'_, '_> {
 
     /// What becomes of a point; none when it was interrupted.
     fn attempt(&mut self, index: usize) -> Option<Record> {
-        let Candidate { point, cache, .. } = &self.setting.plan.points[index];
+        let Candidate { point, cache, manner, .. } = &self.setting.plan.points[index];
         let mut record = Record {
             point: point.clone(),
             conditions: Conditions {
                 cache: *cache,
                 input: InputContent::Random,
-                kernel: String::new(),
+                // What is not even begun says so much of itself.
+                kernel: match manner {
+                    Manner::Usual => String::new(),
+                    other => format!("({other})"),
+                },
             },
             outcome: Outcome::Failed(Failure::NoValidSamples("none was taken".to_owned())),
             flags: Flags::NONE,

@@ -17,11 +17,13 @@ const DRIFT: f64 = 0.1;
 const IDEAL_NANOS: f64 = 2e5;
 
 /// The index of the sentinel of a run that measures the points at `selected`: a short point of
-/// the first pass, among the families that are measured.
-pub fn choose(plan: &Plan, selected: &[usize]) -> Option<usize> {
+/// the first pass, among the families that are measured, that `can` be measured on the device.
+pub fn choose(plan: &Plan, selected: &[usize], can: &dyn Fn(usize) -> bool) -> Option<usize> {
     let distance = |index: usize| (plan.guessed_execution(index).as_f64() / IDEAL_NANOS).ln().abs();
     let first_pass = selected.iter().copied().filter(|index| plan.points[*index].level == 0);
-    first_pass.min_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)))
+    let mut nearest_first: Vec<usize> = first_pass.collect();
+    nearest_first.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)));
+    nearest_first.into_iter().find(|index| can(*index))
 }
 
 /// The indices of points measured while the sentinel was off: those next to a reading that
@@ -104,11 +106,11 @@ mod tests {
         let plan = Plan::new(1);
         for family in plan.catalogue.families().iter().copied() {
             let selected = plan.select(&Selection { families: vec![family], deepest: 2 });
-            let index = choose(&plan, &selected).unwrap();
+            let index = choose(&plan, &selected, &|_| true).unwrap();
             assert_eq!(plan.points[index].point.family(), family);
             let execution = plan.guessed_execution(index).as_f64();
             assert!((2e4..2e6).contains(&execution), "{family}: {execution}");
         }
-        assert_eq!(choose(&plan, &[]), None);
+        assert_eq!(choose(&plan, &[], &|_| true), None);
     }
 }

@@ -16,13 +16,15 @@ pub(super) fn summarise(mut data: DataSet) -> DataSet {
     let several = measured_with_several(&data.records);
     let mut families: BTreeMap<Family, Counts> = BTreeMap::new();
     for record in &mut data.records {
+        let backend = record.conditions.backend().to_owned();
         let kernel = &mut record.conditions.kernel;
         if kernel.is_empty() || several.contains(&record.point) {
             continue;
         }
         let variants = families.entry(record.point.family()).or_default();
         let kernels = variants.entry(record.point.variant().as_str().to_owned()).or_default();
-        *kernels.entry(std::mem::take(kernel)).or_default() += 1;
+        kernel.clear();
+        *kernels.entry(backend).or_default() += 1;
     }
     for entry in &mut data.manifest.files {
         let family = entry.name.strip_suffix(".csv").and_then(|stem| stem.parse().ok());

@@ -8,11 +8,48 @@ use crate::random::Random;
 /// Most elements of a result that are compared one by one.
 pub const MOST_COMPARED: usize = 1 << 18;
 
-/// The most that a sum of `terms` terms, whose magnitudes add up to `size`, can be off in type
-/// `T`, in whatever order they are added: `(terms - 1) epsilon / 2 * size` (Higham, "Accuracy and
-/// stability of numerical algorithms", 2002, section 4.2, to first order).
-pub fn sum_error<T: Real>(terms: f64, size: f64) -> f64 {
-    0.5 * T::EPSILON * terms * size
+/// Operands as a reference sees them, exact and by position.
+pub trait Values {
+    /// Value `index`.
+    fn at(&self, index: usize) -> f64;
+}
+
+impl<T: Real> Values for &[T] {
+    fn at(&self, index: usize) -> f64 {
+        self[index].wide()
+    }
+}
+
+/// How exactly a device computes, and how exactly it stores what it computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Precision {
+    /// Distance from 1 to the next larger number of the type that is computed in.
+    pub epsilon: f64,
+    /// Largest relative error of rounding to the type that is stored; 0 where it is the type
+    /// that is computed in, whose rounding the error of computing covers.
+    pub rounding: f64,
+    /// Largest absolute error of rounding numbers too small to be normal.
+    pub least: f64,
+}
+
+impl Precision {
+    /// That of computing and storing in `T`.
+    pub const fn of<T: Real>() -> Self {
+        Precision { epsilon: T::EPSILON, rounding: 0.0, least: 0.0 }
+    }
+
+    /// How far a stored value may be from `expected` if the computed one is off by at most
+    /// `error`.
+    pub fn stored(&self, expected: f64, error: f64) -> f64 {
+        error + self.rounding * (expected.abs() + error) + self.least
+    }
+
+    /// The most that a sum of `terms` terms, whose magnitudes add up to `size`, can be off, in
+    /// whatever order they are added: `(terms - 1) epsilon / 2 * size` (Higham, "Accuracy and
+    /// stability of numerical algorithms", 2002, section 4.2, to first order).
+    pub fn sum_error(&self, terms: f64, size: f64) -> f64 {
+        0.5 * self.epsilon * terms * size
+    }
 }
 
 /// Collects the largest deviation beyond tolerance.

@@ -21,14 +21,14 @@ mod clock;
 pub(crate) mod compare;
 mod contention;
 mod copy;
-mod embedding;
+pub(crate) mod embedding;
 mod exponential;
 mod facts;
 mod gemm;
 mod layout;
-mod memory;
-mod operand;
-mod real;
+pub(crate) mod memory;
+pub(crate) mod operand;
+pub(crate) mod real;
 mod threads;
 mod workload;
 

@@ -23,7 +23,7 @@ const LINE: usize = 8;
 const GAP_LINES: usize = 17;
 /// Elements that are drawn for an operand before they repeat: a prime, so that rows of no
 /// usual length repeat with them.
-const RANDOM_BLOCK: usize = 262_139;
+pub(crate) const RANDOM_BLOCK: usize = 262_139;
 
 /// Words an arena has at least: 1 GiB, which most points fit in.
 const LEAST_WORDS: usize = 1 << 27;

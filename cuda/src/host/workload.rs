@@ -130,7 +130,7 @@ impl<K: Kernel> Workload for HostWorkload<'_, K> {
         });
         let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         let contended = waited as f64 > CONTENDED_SHARE * nanos as f64;
-        Ok(Timing { elapsed: Nanos::new(nanos), executions, throttled: false, contended })
+        Ok(Timing { contended, ..Timing::of(Nanos::new(nanos), executions) })
     }
 }
 

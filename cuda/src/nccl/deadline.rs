@@ -48,7 +48,7 @@ impl Deadline {
                 return Err(self.error().into());
             }
             if self.started.elapsed() < EAGER {
-                thread::yield_now();
+                std::hint::spin_loop();
                 continue;
             }
             thread::sleep(pause.min(left));

@@ -21,8 +21,10 @@ use super::execute::Elsewhere;
 use super::facts::Facts;
 use super::failure::words;
 use super::library::Library;
+use super::loaded::LoadedKernels;
 use super::memory::DeviceBuffer;
 use super::operation::pairs;
+use super::sm_clock::SmClock;
 use super::stream::{Event, Stream};
 use super::throttle::Throttle;
 use super::{links, peaks, symbols, version};
@@ -59,6 +61,8 @@ pub struct CudaDevice {
     pub(super) pairs: Vec<(Event, Event)>,
     cublas_lt: OnceLock<Result<Arc<Handle>, String>>,
     pub(super) stream: Stream,
+    pub(super) clock: Option<SmClock>,
+    pub(super) kernels: LoadedKernels,
     pub(super) peer: Option<Arc<Context>>,
     pub(super) context: Arc<Context>,
 }
@@ -127,6 +131,8 @@ impl CudaDevice {
         let (links, link_words) = links::between(&gpus);
         let devices = gpus.iter().map(|gpu| gpu.device).collect();
         let collectives = Collectives::new(devices, links, tuning);
+        let mut kernels = LoadedKernels::new(&context, first)?;
+        let clock = SmClock::new(&context, &mut kernels)?;
         Ok(CudaDevice {
             gpus,
             driver,
@@ -141,6 +147,8 @@ impl CudaDevice {
             pairs,
             cublas_lt: OnceLock::new(),
             stream,
+            clock,
+            kernels,
             peer: None,
             context,
         })
@@ -216,6 +224,7 @@ impl Device for CudaDevice {
         set("gpu_links", self.link_words.clone());
         set("cublaslt_version", self.driver.cublas_lt.clone());
         set("gemm_tune", self.gemm_tune.map(|count| count.to_string()));
+        set("nvrtc_version", self.kernels.compiler_version());
         if let Some(gpu) = self.first() {
             set("gpu", Some(gpu.name.clone()));
             set("compute_capability", Some(format!("{}.{}", gpu.compute.0, gpu.compute.1)));

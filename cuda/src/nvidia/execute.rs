@@ -1,23 +1,25 @@
 //! Which points the GPUs of a run execute, what memory each takes, and its operands in place.
 //!
 //! Left to others: opening GPUs and what is known of them (`device`), what is enqueued (`copy`,
-//! `fill`, `cublaslt`), and how it is timed (`operation`).
+//! `fill`, `cublaslt`, `matrix`, `embedding`), and how it is timed (`operation`).
 
 use std::sync::Arc;
 
 use kernelgauge_data::{
-    Bytes, CacheState, CopyDirection, CopyPoint, Dtype, Failure, GemmPoint, Manner, MemoryOp,
-    MemoryPoint, Point,
+    Bytes, CacheState, CopyDirection, CopyPoint, Direction, EmbeddingPoint, Failure, GemmPoint,
+    Manner, MemoryOp, MemoryPoint, Point,
 };
 
 use super::context::Context;
 use super::copy::{DeviceCopy, HostCopy};
 use super::cublaslt::{self, Product};
 use super::device::CudaDevice;
+use super::element::Element;
 use super::fill::Fill;
 use super::memory::DeviceBuffer;
 use super::operation::{Bench, Timed, pairs};
 use super::stream::{Event, Stream};
+use super::{embedding, matrix, overheads};
 use crate::device::Workload;
 
 /// A GPU that executes in the first one's place, and what it is timed with.
@@ -41,6 +43,11 @@ impl CudaDevice {
         if let Err(error) = point.check() {
             return Some(error.to_string());
         }
+        if let Point::Custom(custom) = point {
+            let no_operands = cache == CacheState::Unstated;
+            return overheads::unsupported(custom, self.kernels.missing())
+                .or_else(|| (!no_operands).then(|| "a launch has no operands".to_owned()));
+        }
         if cache == CacheState::Unstated {
             return Some("a measurement states whether its operands are hot or cold".to_owned());
         }
@@ -58,8 +65,12 @@ impl CudaDevice {
         }
         match point {
             Point::Copy(copy) => self.unsupported_copy(copy, cache),
-            Point::Memory(memory) => unsupported_memory(memory),
             Point::Gemm(gemm) => self.unsupported_gemm(gemm),
+            Point::Memory(memory) => unsupported_memory(memory).or_else(|| {
+                let by_driver = memory.op == MemoryOp::Fill;
+                if by_driver { None } else { self.kernels.missing() }
+            }),
+            Point::Embedding(bag) => embedding::unsupported(bag).or_else(|| self.kernels.missing()),
             _ => Some(format!("{} on a GPU", point.family())),
         }
     }
@@ -106,9 +117,13 @@ impl CudaDevice {
                 copy.bytes.saturating_mul(2)
             }
             Point::Copy(copy) => copy.bytes,
-            Point::Memory(memory) => memory.bytes_written(),
             Point::Collective(collective) => self.collectives.needed(collective, Manner::Usual),
             Point::Gemm(gemm) => cublaslt::memory_needed(gemm, self.memory_bytes()),
+            Point::Memory(memory) if memory.op == MemoryOp::Fill => memory.bytes_written(),
+            Point::Memory(memory) => {
+                matrix::bytes(memory, self.kernels.units()).unwrap_or(u64::MAX)
+            }
+            Point::Embedding(bag) => embedding::bytes(bag).unwrap_or(u64::MAX),
             _ => point.work().bytes() as u64,
         })
     }
@@ -135,9 +150,11 @@ impl CudaDevice {
                 Manner::Pair { from, to } => self.prepared_pair(copy, (from, to), seed),
                 _ => self.prepared_copy(copy, cache, seed),
             },
-            Point::Memory(memory) => {
-                let fill = Fill::new(&self.context, memory.elements(), seed)?;
-                Ok(Timed::boxed(fill, cache, self.bench(cache)))
+            Point::Memory(memory) => self.prepared_memory(memory, cache, seed),
+            Point::Embedding(bag) => self.prepared_embedding(bag, cache, seed),
+            Point::Custom(custom) => {
+                let parts = overheads::Parts::new(custom, &self.stream, &mut self.kernels)?;
+                overheads::Overhead::boxed(custom, parts, self.bench(cache))
             }
             Point::Gemm(gemm) => {
                 let library = Arc::clone(self.cublas_lt().map_err(Failure::Device)?);
@@ -195,13 +212,46 @@ impl CudaDevice {
             return Err(Failure::Device(no_peer()));
         };
         let copy = DeviceCopy::between(context, &target, point.bytes, seed)?;
-        let bench = Bench { stream, pairs, flush: None, throttle };
+        let bench = Bench { stream, pairs, flush: None, throttle, clock: None };
         Ok(Timed::in_manner(copy, Manner::Pair { from, to }, bench))
     }
 
     fn retained(&self, gpu: u32) -> Result<Arc<Context>, Failure> {
         let facts = self.gpus.get(gpu as usize);
         Context::retain(facts.ok_or_else(|| Failure::Device(no_peer()))?.device)
+    }
+
+    fn prepared_memory(
+        &mut self,
+        point: &MemoryPoint,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        if let (MemoryOp::Fill, Some(element)) = (point.op, Element::of(point.dtype)) {
+            let fill = Fill::new(&self.context, element, point.elements(), seed)?;
+            return Ok(Timed::boxed(fill, cache, self.bench(cache)));
+        }
+        let matrix = matrix::prepared(point, &self.stream, &mut self.kernels, seed)?;
+        Ok(Timed::boxed(matrix, cache, self.bench(cache)))
+    }
+
+    fn prepared_embedding(
+        &mut self,
+        point: &EmbeddingPoint,
+        cache: CacheState,
+        seed: u64,
+    ) -> Result<Box<dyn Workload + '_>, Failure> {
+        let (stream, kernels) = (&self.stream, &mut self.kernels);
+        match point.direction {
+            Direction::Forward => {
+                let pooled = embedding::forward(point, stream, kernels, seed)?;
+                Ok(Timed::boxed(pooled, cache, self.bench(cache)))
+            }
+            Direction::Backward => {
+                let updated = embedding::backward(point, stream, kernels, seed)?;
+                Ok(Timed::boxed(updated, cache, self.bench(cache)))
+            }
+        }
     }
 
     /// What a cold operation overwrites first, allocated once.
@@ -224,17 +274,15 @@ impl CudaDevice {
     }
 
     fn bench(&mut self, cache: CacheState) -> Bench<'_> {
-        let CudaDevice { stream, pairs, flush, throttle, .. } = self;
+        let CudaDevice { stream, pairs, flush, throttle, clock, .. } = self;
         let flush = flush.as_ref().filter(|_| cache == CacheState::Cold);
-        Bench { stream, pairs, flush, throttle }
+        Bench { stream, pairs, flush, throttle, clock: clock.as_ref() }
     }
 }
 
 fn unsupported_memory(memory: &MemoryPoint) -> Option<String> {
-    if memory.op != MemoryOp::Fill {
-        return Some(format!("{} on a GPU", memory.op));
-    }
-    (memory.dtype != Dtype::F32).then(|| format!("fills of {} on a GPU", memory.dtype))
+    let has_kernel = Element::of(memory.dtype).is_some();
+    (!has_kernel).then(|| format!("{} of {} on a GPU", memory.op, memory.dtype))
 }
 
 fn no_peer() -> String {

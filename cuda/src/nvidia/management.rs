@@ -1,4 +1,4 @@
-//! NVML, as far as it is needed: clocks, why they are lowered, power limit, driver version.
+//! NVML, as far as it is needed: clocks, why they are lowered, temperature, power limit, driver version.
 //!
 //! Its functions are looked up one by one, and each is optional: an older library lacks some,
 //! a virtual GPU refuses others, and no measurement depends on any. Nothing is ever set.
@@ -21,6 +21,8 @@ const GPU_IS_LOST: c_int = 15;
 /// `NVML_CLOCK_SM` and `NVML_CLOCK_MEM`.
 const SM_CLOCK: c_uint = 1;
 const MEMORY_CLOCK: c_uint = 2;
+/// `NVML_TEMPERATURE_GPU`.
+const TEMPERATURE_OF_GPU: c_uint = 0;
 
 /// A GPU as the library knows it.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,7 @@ pub struct Management {
     max_clock: Option<NumberOf>,
     power_limit: Option<Number>,
     mig: Option<Two>,
+    temperature: Option<NumberOf>,
 }
 
 impl Management {
@@ -68,6 +71,7 @@ impl Management {
                 max_clock: library.function("nvmlDeviceGetMaxClockInfo"),
                 power_limit: library.function("nvmlDeviceGetEnforcedPowerLimit"),
                 mig: library.function("nvmlDeviceGetMigMode"),
+                temperature: library.function("nvmlDeviceGetTemperature"),
             };
             (initialise, management)
         };
@@ -116,6 +120,14 @@ impl Management {
         // SAFETY: the handle came from the library, and the pointer is valid for the call.
         let status = unsafe { self.max_clock?(gpu.0, which, &raw mut clock) };
         (status == DONE && clock > 0).then_some(clock)
+    }
+
+    /// The temperature of the GPU in degrees Celsius.
+    pub fn temperature_c(&self, gpu: Handle) -> Option<u32> {
+        let mut degrees = 0;
+        // SAFETY: the handle came from the library, and the pointer is valid for the call.
+        let status = unsafe { self.temperature?(gpu.0, TEMPERATURE_OF_GPU, &raw mut degrees) };
+        (status == DONE).then_some(degrees)
     }
 
     /// The power limit in force, in milliwatts.

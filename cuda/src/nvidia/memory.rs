@@ -13,6 +13,7 @@ use kernelgauge_data::{Bytes, Failure};
 
 use super::context::Context;
 use super::failure::{failed, words};
+use super::stream::Stream;
 
 /// Bytes on a GPU.
 #[derive(Debug)]
@@ -79,6 +80,25 @@ impl DeviceBuffer {
         let target = self.place(0, self.bytes)?;
         // SAFETY: the range is the whole allocation, whose context is current.
         unsafe { result::memset_d8_sync(target, value, self.bytes) }.map_err(failed("cuMemsetD8"))
+    }
+
+    /// Repeats its first `written` bytes until it is full, by copies within the GPU, each twice
+    /// as long as the one before. They are enqueued only.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn repeat(&self, written: usize, stream: &Stream) -> Result<(), Failure> {
+        let mut done = written.min(self.bytes);
+        while done > 0 && done < self.bytes {
+            let part = done.min(self.bytes - done);
+            let target = self.place(done, part)?;
+            // SAFETY: both ranges lie within the allocation and do not overlap, and it lives
+            // until the stream was waited for.
+            unsafe { result::memcpy_dtod_async(target, self.pointer, part, stream.raw()) }
+                .map_err(failed("cuMemcpyDtoDAsync"))?;
+            done += part;
+        }
+        Ok(())
     }
 
     /// The address of a range, with the context made current.

@@ -6,7 +6,9 @@
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
 //! Operations so far: copies between host and device, within a device and between two, fills,
-//! and matrix products through [`cublaslt`]. [`kernels`] holds our own kernels and compiles them; nothing launches them yet.
+//! matrix products through [`cublaslt`], and what our own kernels do: memory-bound ops and
+//! embedding bags. [`overheads`] times launching alone. [`kernels`] holds their sources and compiles
+//! them; without a compiler they are not supported, and everything else is.
 //!
 //! [`collective`] executes collectives over all of them, through NCCL.
 //!
@@ -17,6 +19,8 @@ mod context;
 mod copy;
 mod cublaslt;
 mod device;
+mod element;
+mod embedding;
 mod execute;
 mod facts;
 mod failure;
@@ -24,12 +28,19 @@ mod fill;
 pub mod kernels;
 pub mod library;
 mod links;
+mod loaded;
 mod management;
+mod matrix;
 mod memory;
+mod module;
+mod operand;
 mod operation;
+mod overheads;
 mod pattern;
 mod peaks;
 pub(crate) mod places;
+mod sequence;
+mod sm_clock;
 mod stream;
 pub mod symbols;
 mod throttle;

@@ -12,6 +12,7 @@
 use kernelgauge_data::{CacheState, Failure, Manner, Nanos};
 
 use super::memory::DeviceBuffer;
+use super::sm_clock::SmClock;
 use super::stream::{Event, Graph, Stream};
 use super::throttle::Throttle;
 use crate::device::{Timing, Workload};
@@ -66,6 +67,8 @@ pub struct Bench<'device> {
     pub flush: Option<&'device DeviceBuffer>,
     /// What tells whether the clock was lowered.
     pub throttle: &'device mut Throttle,
+    /// What tells the clock of the multiprocessors; none without kernels of our own.
+    pub clock: Option<&'device SmClock>,
 }
 
 /// Makes the pairs of events of a bench.
@@ -225,7 +228,11 @@ impl<'device, O: Operation + 'device> Workload for Timed<'device, O> {
             None if self.operation.graphable() => self.time_graphs(executions)?,
             None => self.time_stream(executions)?,
         };
-        let throttled = self.bench.throttle.lowered();
-        Ok(Timing { elapsed, executions, throttled, contended: false })
+        let Bench { stream, throttle, clock, .. } = &self.bench;
+        // Read at once, and outside the events: the clock changes within milliseconds.
+        let sm_clock_mhz = clock.map(|clock| clock.read(stream)).transpose()?.flatten();
+        let (throttled, temperature_c) = (throttle.lowered(), throttle.temperature_c());
+        let timing = Timing::of(elapsed, executions);
+        Ok(Timing { throttled, sm_clock_mhz, temperature_c, ..timing })
     }
 }

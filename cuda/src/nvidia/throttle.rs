@@ -1,4 +1,4 @@
-//! Whether the GPU lowered its clock while a sample ran.
+//! Whether the GPU lowered its clock while a sample ran, and how warm it was.
 //!
 //! The answer of the management library is looked up while work is under way: right after it,
 //! an idle GPU would answer for itself. It is asked at most every 20 ms, because it renews its
@@ -23,12 +23,13 @@ pub struct Throttle {
     gpu: Option<(&'static Management, Handle)>,
     looked: Option<Instant>,
     reasons: u64,
+    temperature: Option<u32>,
 }
 
 impl Throttle {
     /// Watches `gpu`; without it no sample counts as throttled.
     pub fn new(gpu: Option<(&'static Management, Handle)>) -> Self {
-        Throttle { gpu, looked: None, reasons: 0 }
+        Throttle { gpu, looked: None, reasons: 0, temperature: None }
     }
 
     /// A sample begins: reasons of earlier ones are forgotten once there is a newer look.
@@ -46,11 +47,17 @@ impl Throttle {
         let Some((management, handle)) = self.gpu else { return };
         self.looked = Some(Instant::now());
         self.reasons |= management.clock_event_reasons(handle).unwrap_or(0);
+        self.temperature = management.temperature_c(handle);
     }
 
     /// Whether the last look found the clock lowered.
     pub fn lowered(&self) -> bool {
         self.reasons & LOWERED != 0
+    }
+
+    /// Degrees Celsius at the last look, where the GPU says.
+    pub fn temperature_c(&self) -> Option<u32> {
+        self.temperature
     }
 
     fn due(&self) -> bool {

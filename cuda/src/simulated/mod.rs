@@ -237,7 +237,7 @@ impl Workload for SimulatedWorkload {
         let elapsed = if self.fault == Some(Fault::ZeroElapsed) { Nanos::new(0) } else { elapsed };
         let throttled = self.fault == Some(Fault::Throttled);
         let contended = self.fault == Some(Fault::Contended);
-        Ok(Timing { elapsed, executions, throttled, contended })
+        Ok(Timing { throttled, contended, ..Timing::of(elapsed, executions) })
     }
 }
 

@@ -1,21 +1,15 @@
-//! Compiles a source for the processor, opens it and launches its kernels.
+//! Opens a source that was compiled for the processor and launches its kernels.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use kernelgauge_cuda::nvidia::kernels::{Geometry, entry};
 use libloading::Library;
 
+use crate::processor::Compiler;
+
 /// Multiprocessors of the device that is emulated: few, so that loops over grids take turns.
 pub const UNITS: u32 = 2;
-
-/// No fused multiply-add, so that plain loops of the tests give the same bits.
-const OPTIONS: [&str; 7] =
-    ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing", "-xc++"];
 
 /// The kernels of one source.
 pub struct Kernels {
@@ -38,13 +32,9 @@ pub enum Argument {
 impl Kernels {
     /// Those of `file`; none, with a message, where no C++ compiler is.
     pub fn of(file: &str) -> Option<Self> {
-        let Some(compiler) = compiler() else {
-            let what = "skipped: no C++ compiler (c++, g++ or clang++) to run kernels with";
-            // The test passes; where standard error is closed, nobody reads why.
-            let _ = writeln!(io::stderr(), "{what}");
-            return None;
-        };
-        let path = compiled(&compiler, file);
+        let compiler = Compiler::find()?;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+        let path = compiler.library(&folder, file, Path::new(env!("CARGO_TARGET_TMPDIR")));
         // SAFETY: the library is our own, just compiled; it has no initialisers that do anything
         // but set up its own variables.
         let library = unsafe { Library::new(&path) }.unwrap();
@@ -94,42 +84,4 @@ impl Kernels {
         // launch of this library.
         Err(unsafe { CStr::from_ptr(failure) }.to_string_lossy().into_owned())
     }
-}
-
-/// The first C++ compiler that answers.
-fn compiler() -> Option<String> {
-    let named = std::env::var("CXX").ok();
-    let usual = ["c++", "g++", "clang++"].map(str::to_owned);
-    named.into_iter().chain(usual).find(|name| {
-        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    })
-}
-
-/// The library of `file`, compiled now or by another test of the same sources.
-fn compiled(compiler: &str, file: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    let mut hasher = DefaultHasher::new();
-    (compiler, OPTIONS).hash(&mut hasher);
-    for name in [file, "device.h", "rows.h", "bags.h", "host.h"] {
-        fs::read(folder.join(name)).unwrap().hash(&mut hasher);
-    }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    fs::create_dir_all(target).unwrap();
-    let library = target.join(format!("{file}-{:016x}.so", hasher.finish()));
-    if library.exists() {
-        return library;
-    }
-    // Tests run at the same time: each writes its own file and renames it when it is whole.
-    let own =
-        library.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
-    let output = Command::new(compiler)
-        .args(OPTIONS)
-        .arg(folder.join(file))
-        .arg("-o")
-        .arg(&own)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
-    fs::rename(&own, &library).unwrap();
-    library
 }

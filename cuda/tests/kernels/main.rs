@@ -19,6 +19,7 @@ mod emulator;
 mod layer_norm;
 mod moving;
 mod number;
+mod processor;
 mod rows;
 mod sort;
 mod timing;

@@ -7,3 +7,4 @@ mod collectives;
 mod fake;
 mod forming;
 mod loading;
+mod processes;

@@ -16,7 +16,7 @@ use crate::point::Point;
 use crate::units::Nanos;
 
 /// Every field of a record beyond those of its point, in file order.
-pub const RECORD_COLUMNS: [&str; 19] = [
+pub const RECORD_COLUMNS: [&str; 21] = [
     "time_us",
     "cache",
     "input",
@@ -36,6 +36,8 @@ pub const RECORD_COLUMNS: [&str; 19] = [
     "status",
     "reason",
     "flags",
+    "sm_clock_mhz",
+    "temperature_c",
 ];
 
 /// The columns of the spread: a row has all of them or none.
@@ -122,6 +124,11 @@ fn write_measurement(measurement: &Measurement, values: &mut [String]) {
             *value = count.to_string();
         }
     }
+    for (value, number) in
+        values[19..].iter_mut().zip([measurement.sm_clock_mhz, measurement.temperature_c])
+    {
+        *value = number.map_or_else(String::new, |number| number.to_string());
+    }
     values[14] = measurement.stop.map_or("", StopReason::name).to_owned();
     if measurement.verified {
         values[15] = "true".to_owned();
@@ -148,6 +155,7 @@ fn read_measurement<'a>(find: &dyn Fn(&str) -> Option<&'a str>) -> Result<Measur
             value: value.to_string(),
         })
     };
+    let stated = |column: &'static str| find(column).map(|_| count(column)).transpose();
     let time = read_microseconds("time_us", text)?;
     let spread = read_all_of_spread(find)?;
     if let Some(Spread { min, max, .. }) = spread.filter(|s| time < s.min || s.max < time) {
@@ -162,6 +170,8 @@ fn read_measurement<'a>(find: &dyn Fn(&str) -> Option<&'a str>) -> Result<Measur
         spread,
         stop: find("stop").map(|value| parse("stop", value)).transpose()?,
         verified: find("verified").map_or(Ok(false), |value| boolean("verified", value))?,
+        sm_clock_mhz: stated("sm_clock_mhz")?,
+        temperature_c: stated("temperature_c")?,
     })
 }
 
@@ -266,6 +276,8 @@ mod tests {
             spread: Some(Spread { min, p10, q1, q3, p90, max, mean, stdev }),
             stop: Some(StopReason::NoiseStable),
             verified: true,
+            sm_clock_mhz: Some(1_980),
+            temperature_c: Some(61),
         }));
         measured.flags.insert(Flag::Drift);
         measured.flags.insert(Flag::Spike);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::conditions::Conditions;
+use crate::conditions::{CacheState, InputContent};
 use crate::family::Family;
 use crate::measurement::Record;
 use crate::point::{Parameters, VariantName};
@@ -104,12 +104,16 @@ impl Lines {
 }
 
 fn keyed(records: &[Record]) -> Vec<Keyed> {
-    let mut kinds: HashMap<(Family, VariantName, &Conditions), usize> = HashMap::new();
+    type Kind<'a> = (Family, VariantName, CacheState, &'a InputContent, &'a str);
+    let mut kinds: HashMap<Kind<'_>, usize> = HashMap::new();
     let mut keyed = Vec::with_capacity(records.len());
     for (record, entry) in records.iter().enumerate() {
         let Some(time) = entry.time() else { continue };
         let count = kinds.len();
-        let kind = (entry.point.family(), entry.point.variant(), &entry.conditions);
+        // The algorithm that a library chose is part of the curve, jumps included.
+        let conditions = &entry.conditions;
+        let (family, variant) = (entry.point.family(), entry.point.variant());
+        let kind = (family, variant, conditions.cache, &conditions.input, conditions.backend());
         keyed.push(Keyed {
             record,
             nanos: time.as_f64(),

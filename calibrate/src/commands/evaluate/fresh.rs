@@ -243,3 +243,8 @@ impl Watch for FreshWatch<'_, '_> {
 pub fn threads_of(data: &DataSet) -> Option<usize> {
     data.manifest.environment.get("threads")?.parse().ok()
 }
+
+/// The number of algorithms of each matrix product that were timed, where any were.
+pub fn gemm_tune_of(data: &DataSet) -> Option<u32> {
+    data.manifest.environment.get("gemm_tune")?.parse().ok()
+}

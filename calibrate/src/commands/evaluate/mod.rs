@@ -45,6 +45,7 @@ fn against_fresh(
     let threads = arguments.threads.or_else(|| fresh::threads_of(data));
     let opening = Opening {
         threads,
+        gemm_tune: fresh::gemm_tune_of(data),
         deadlines: Deadlines { least: arguments.deadline },
         tool: &around.tool_version(),
         began: around.began,

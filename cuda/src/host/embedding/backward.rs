@@ -11,16 +11,14 @@ use std::collections::HashMap;
 use kernelgauge_data::{EmbeddingPoint, Failure, Optimizer};
 use rayon::prelude::*;
 
-use super::super::compare::{Deviation, sample, sum_error};
+use super::super::compare::{Deviation, Precision};
 use super::super::operand::{Carver, Operand};
 use super::super::real::Real;
 use super::super::threads::Threads;
 use super::super::workload::Kernel;
-use super::update::{Part, RATE, ROOT_FLOOR, Update};
+use super::reference::Row;
+use super::update::{Part, Update};
 use super::{Bags, Lengths, sort};
-
-/// Rows whose update is verified.
-const COMPARED_ROWS: usize = 256;
 
 /// A backward pass with its operands.
 #[derive(Debug)]
@@ -35,15 +33,8 @@ pub struct BackwardKernel<'arena, T> {
     squares: Operand<'arena, T>,
     keys: Operand<'arena, u64>,
     scratch: Operand<'arena, u64>,
-    before: HashMap<usize, RowBefore>,
+    before: HashMap<usize, Row>,
     seed: u64,
-}
-
-/// A row before the update, for verification.
-#[derive(Debug)]
-struct RowBefore {
-    weights: Vec<f64>,
-    square: f64,
 }
 
 impl<'arena, T: Real> BackwardKernel<'arena, T> {
@@ -103,91 +94,11 @@ impl<'arena, T: Real> BackwardKernel<'arena, T> {
         }
     }
 
-    /// The gradient of each remembered row, from all bags.
-    fn expected_gradients(&self) -> HashMap<usize, Gradient> {
-        let mut gradients: HashMap<usize, Gradient> =
-            self.before.keys().map(|row| (*row, Gradient::zero(self.dim))).collect();
-        for (bag, values) in self.gradients.slot(0).chunks_exact(self.dim).enumerate() {
-            for index in self.bags.rows(bag) {
-                let row = bag / self.batch * self.rows + *index as usize;
-                if let Some(gradient) = gradients.get_mut(&row) {
-                    gradient.add(values);
-                }
-            }
-        }
-        gradients
-    }
-
-    /// Compares one row, and its running square, with the plain update.
-    fn compare_row(&self, row: usize, gradient: &Gradient, deviation: &mut Deviation) {
-        let before = &self.before[&row];
-        let square = before.square + gradient.mean_square();
-        let square_error = gradient.mean_square_error::<T>() + 4.0 * T::EPSILON * square;
-        let (scale, scale_error) = match self.optimizer {
-            Optimizer::Sgd => (RATE, 0.0),
-            Optimizer::RowWiseAdagrad => {
-                let scale = RATE / (square.sqrt() + ROOT_FLOOR);
-                (scale, scale * (square_error / square.max(f64::MIN_POSITIVE)))
-            }
-        };
-        if let Some(found) = self.squares.slot(0).get(row) {
-            deviation.check(found.wide(), square, square_error, || {
-                format!("running square of row {row}")
-            });
-        }
-        let found = &self.weights.slot(0)[row * self.dim..][..self.dim];
-        for (element, found) in found.iter().enumerate() {
-            let (old, x) = (before.weights[element], gradient.sums[element]);
-            let expected = old - scale * x;
-            // A row that nothing looks up must be what it was.
-            let rounding = if gradient.lookups > 0.0 { T::EPSILON } else { 0.0 };
-            let tolerance = rounding * (old.abs() + expected.abs() + 2.0 * (scale * x).abs())
-                + scale * gradient.error::<T>(element)
-                + scale_error * x.abs();
-            deviation.check(found.wide(), expected, tolerance, || {
-                format!("row {row}, element {element}")
-            });
-        }
-    }
-}
-
-/// The plain gradient of a row, and how far a sum in the type measured may be from it.
-#[derive(Debug)]
-struct Gradient {
-    lookups: f64,
-    sums: Vec<f64>,
-    sizes: Vec<f64>,
-}
-
-impl Gradient {
-    fn zero(dim: usize) -> Self {
-        Gradient { lookups: 0.0, sums: vec![0.0; dim], sizes: vec![0.0; dim] }
-    }
-
-    fn add<T: Real>(&mut self, values: &[T]) {
-        self.lookups += 1.0;
-        for ((sum, size), x) in self.sums.iter_mut().zip(&mut self.sizes).zip(values) {
-            *sum += x.wide();
-            *size += x.wide().abs();
-        }
-    }
-
-    fn error<T: Real>(&self, element: usize) -> f64 {
-        sum_error::<T>(self.lookups, self.sizes[element])
-    }
-
-    fn mean_square(&self) -> f64 {
-        self.sums.iter().map(|x| x * x).sum::<f64>() / self.sums.len() as f64
-    }
-
-    /// `(x + d)^2 - x^2` at most, on average, and the error of that average itself.
-    fn mean_square_error<T: Real>(&self) -> f64 {
-        let dim = self.sums.len() as f64;
-        let carried = self.sums.iter().enumerate().map(|(element, x)| {
-            let error = self.error::<T>(element);
-            (2.0 * x.abs() + error) * error
-        });
-        carried.sum::<f64>() / dim + sum_error::<T>(dim + 4.0, self.mean_square())
+    /// Row number `row` of all tables as it is now.
+    fn row(&self, row: usize) -> Row {
+        let weights = self.weights.slot(0)[row * self.dim..][..self.dim].iter();
+        let square = self.squares.slot(0).get(row).map(|square| square.wide());
+        Row { weights: weights.map(|x| x.wide()).collect(), square }
     }
 }
 
@@ -232,28 +143,20 @@ impl<T: Real> Kernel for BackwardKernel<'_, T> {
     }
 
     fn remember(&mut self) {
-        let (weights, squares) = (self.weights.slot(0), self.squares.slot(0));
-        let lookups = self.bags.indices.slot(0);
-        let per_table = (lookups.len() / (weights.len() / (self.rows * self.dim))).max(1);
-        let looked_up = sample(lookups.len(), COMPARED_ROWS, self.seed)
-            .into_iter()
-            .map(|lookup| lookup / per_table * self.rows + lookups[lookup] as usize);
-        // Among rows at random there are some that nothing looks up: they must not change.
-        let any = sample(weights.len() / self.dim, COMPARED_ROWS, self.seed);
-        self.before = looked_up
-            .chain(any)
-            .map(|row| {
-                let weights = weights[row * self.dim..][..self.dim].iter();
-                let square = squares.get(row).map_or(0.0, |square| square.wide());
-                (row, RowBefore { weights: weights.map(|x| x.wide()).collect(), square })
-            })
-            .collect();
+        let tables = self.weights.slot(0).len() / (self.rows * self.dim);
+        let lookups = self.bags.lookups(self.rows, self.dim, self.batch);
+        let rows = lookups.chosen_rows(tables, self.seed);
+        self.before = rows.into_iter().map(|row| (row, self.row(row))).collect();
     }
 
     fn compare(&self) -> Result<(), Failure> {
         let mut deviation = Deviation::default();
-        for (row, gradient) in &self.expected_gradients() {
-            self.compare_row(*row, gradient, &mut deviation);
+        let lookups = self.bags.lookups(self.rows, self.dim, self.batch);
+        let gradients = lookups.gradients(self.before.keys(), &self.gradients.slot(0));
+        for (row, gradient) in &gradients {
+            let rows = [&self.before[row], &self.row(*row)];
+            let precision = Precision::of::<T>();
+            gradient.check_row(*row, rows, self.optimizer, precision, &mut deviation);
         }
         deviation.verdict()
     }

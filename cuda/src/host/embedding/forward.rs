@@ -2,7 +2,7 @@
 
 use kernelgauge_data::{EmbeddingPoint, Failure};
 
-use super::super::compare::{Deviation, MOST_COMPARED, sample, sum_error};
+use super::super::compare::{Deviation, MOST_COMPARED, Precision, sample};
 use super::super::operand::{Carver, Operand};
 use super::super::real::Real;
 use super::super::threads::Threads;
@@ -42,13 +42,6 @@ impl<'arena, T: Real> ForwardKernel<'arena, T> {
             bags: Bags::new(point, &lengths, seed, carver, threads)?,
             seed,
         })
-    }
-
-    /// The table that bag `bag` looks into.
-    #[inline(always)]
-    fn table(&self, bag: usize) -> &[T] {
-        let size = self.rows * self.dim;
-        &self.weights.slot(0)[bag / self.batch * size..][..size]
     }
 }
 
@@ -91,24 +84,14 @@ impl<T: Real> Kernel for ForwardKernel<'_, T> {
 
     fn compare(&self) -> Result<(), Failure> {
         let mut deviation = Deviation::default();
-        let bags = self.out.slot(0).len() / self.dim;
-        let lookups = (self.bags.indices.slot(0).len() / bags).max(1);
-        for bag in sample(bags, (MOST_COMPARED / (lookups * self.dim)).max(2), self.seed) {
-            let (mut sums, mut sizes) = (vec![0.0; self.dim], vec![0.0; self.dim]);
-            for row in self.bags.rows(bag) {
-                let row = &self.table(bag)[*row as usize * self.dim..][..self.dim];
-                for ((sum, size), x) in sums.iter_mut().zip(&mut sizes).zip(row) {
-                    *sum += x.wide();
-                    *size += x.wide().abs();
-                }
-            }
-            let found = &self.out.slot(0)[bag * self.dim..][..self.dim];
-            for (element, found) in found.iter().enumerate() {
-                let tolerance = sum_error::<T>(lookups as f64, sizes[element]);
-                deviation.check(found.wide(), sums[element], tolerance, || {
-                    format!("bag {bag}, element {element}")
-                });
-            }
+        let lookups = self.bags.lookups(self.rows, self.dim, self.batch);
+        let bags = lookups.bags();
+        let pooling = (lookups.indices.len() / bags).max(1);
+        for bag in sample(bags, (MOST_COMPARED / (pooling * self.dim)).max(2), self.seed) {
+            let found: Vec<f64> =
+                self.out.slot(0)[bag * self.dim..][..self.dim].iter().map(|x| x.wide()).collect();
+            let (weights, precision) = (self.weights.slot(0), Precision::of::<T>());
+            lookups.check_bag(&weights, bag, &found, precision, &mut deviation);
         }
         deviation.verdict()
     }

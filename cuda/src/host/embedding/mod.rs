@@ -6,10 +6,11 @@
 
 pub mod backward;
 pub mod forward;
-mod indices;
+pub(crate) mod indices;
+pub(crate) mod reference;
 mod reuse;
 mod sort;
-mod update;
+pub(crate) mod update;
 mod zipf;
 
 use kernelgauge_data::{Direction, EmbeddingPoint, Failure, Optimizer};
@@ -94,6 +95,12 @@ impl<'arena> Bags<'arena> {
             indices::fill(point, seed, indices.slot_mut(0), offsets.slot_mut(0));
         });
         Ok(Bags { indices, offsets })
+    }
+
+    /// What a reference needs to know.
+    fn lookups(&self, rows: usize, dim: usize, batch: usize) -> reference::Lookups<'_> {
+        let (indices, offsets) = (self.indices.slot(0), self.offsets.slot(0));
+        reference::Lookups { rows, dim, batch, indices, offsets }
     }
 
     /// The rows that bag `bag` looks up.

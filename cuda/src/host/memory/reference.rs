@@ -1,17 +1,16 @@
 //! What each memory-bound op must yield, computed plainly in `f64`.
 //!
-//! Small results are compared whole. Of large ones, the first, the last and random elements
-//! (for row ops: rows) are compared, about [`MOST_COMPARED`] elements in all.
+//! A result is compared unit by unit: an element, or a whole row where its elements depend on
+//! each other. Which units, and where the result lies, is left to the device.
 
-use kernelgauge_data::{Failure, MemoryOp};
+use kernelgauge_data::MemoryOp;
 
-use super::super::compare::{Deviation, MOST_COMPARED, sample};
-use super::super::real::Real;
+use super::super::compare::{Deviation, Precision, Values};
 use super::{CONSTANT, VARIANCE_FLOOR};
 
 /// An op and its inputs.
 #[derive(Debug)]
-pub struct Reference<'operands, T> {
+pub struct Reference<A> {
     /// The op.
     pub op: MemoryOp,
     /// Rows of the matrix.
@@ -19,43 +18,63 @@ pub struct Reference<'operands, T> {
     /// Columns of the matrix.
     pub columns: usize,
     /// First input.
-    pub first: &'operands [T],
+    pub first: A,
     /// Second input.
-    pub second: &'operands [T],
+    pub second: A,
+    /// How exactly the result was computed and stored.
+    pub precision: Precision,
 }
 
-impl<T: Real> Reference<'_, T> {
-    /// Compares `result` with what the op must yield, sampled from `seed`.
-    ///
-    /// # Errors
-    /// [`Failure::WrongResult`].
-    pub fn compare(&self, result: &[T], seed: u64) -> Result<(), Failure> {
-        let mut deviation = Deviation::default();
+impl<A: Values> Reference<A> {
+    /// Elements of the result that are compared together.
+    pub fn unit(&self) -> usize {
+        match self.op {
+            MemoryOp::Softmax | MemoryOp::LayerNorm => self.columns,
+            _ => 1,
+        }
+    }
+
+    /// Elements that are read to compare one unit.
+    pub fn cost(&self) -> usize {
+        match self.op {
+            MemoryOp::Sum => self.columns,
+            _ => self.unit(),
+        }
+    }
+
+    /// Compares unit number `unit` of the result, which is `found`.
+    pub fn check(&self, unit: usize, found: &[f64], deviation: &mut Deviation) {
         match self.op {
             MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm => {
-                let most = (MOST_COMPARED / self.columns).max(2);
-                for row in sample(self.rows, most, seed) {
-                    self.compare_row(row, result, &mut deviation);
-                }
+                self.check_row(unit, found, deviation);
             }
             _ => {
-                for index in sample(result.len(), MOST_COMPARED, seed) {
-                    let expected = self.element(index);
-                    let tolerance = 8.0 * T::EPSILON * expected.abs();
-                    deviation.check(result[index].wide(), expected, tolerance, || {
-                        format!("element {index}")
-                    });
-                }
+                let expected = self.element(unit);
+                let error = 8.0 * self.precision.epsilon * expected.abs();
+                self.close(found, &[(expected, error)], deviation, |_| format!("element {unit}"));
             }
         }
-        deviation.verdict()
+    }
+
+    /// Compares each value with what it must be and how far it may be computed from that.
+    fn close(
+        &self,
+        found: &[f64],
+        expected: &[(f64, f64)],
+        deviation: &mut Deviation,
+        place: impl Fn(usize) -> String,
+    ) {
+        for (at, (found, (expected, error))) in found.iter().zip(expected).enumerate() {
+            let tolerance = self.precision.stored(*expected, *error);
+            deviation.check(*found, *expected, tolerance, || place(at));
+        }
     }
 
     /// Element `index` of the result of an element-wise or rearranging op.
     fn element(&self, index: usize) -> f64 {
-        let a = |index: usize| self.first[index].wide();
+        let a = |index: usize| self.first.at(index);
         match self.op {
-            MemoryOp::Add => a(index) + self.second[index].wide(),
+            MemoryOp::Add => a(index) + self.second.at(index),
             MemoryOp::Scale => CONSTANT * a(index),
             MemoryOp::Relu => a(index).max(0.0),
             MemoryOp::Sigmoid => 1.0 / (1.0 + (-a(index)).exp()),
@@ -69,7 +88,7 @@ impl<T: Real> Reference<'_, T> {
                 let (row, column) = (index / self.columns, index % self.columns);
                 match column.checked_sub(half) {
                     None => a(row * half + column),
-                    Some(column) => self.second[row * half + column].wide(),
+                    Some(column) => self.second.at(row * half + column),
                 }
             }
             MemoryOp::Fill | MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm => CONSTANT,
@@ -78,36 +97,31 @@ impl<T: Real> Reference<'_, T> {
 
     /// Compares one row of a row op. Sums of `n` terms may be off by the error of a plain
     /// sequential sum, `n` epsilon times a term; what is divided by them, by its square root.
-    fn compare_row(&self, row: usize, result: &[T], deviation: &mut Deviation) {
-        let columns = self.columns;
-        let a: Vec<f64> = self.first[row * columns..][..columns].iter().map(|x| x.wide()).collect();
+    fn check_row(&self, row: usize, found: &[f64], deviation: &mut Deviation) {
+        let (columns, epsilon) = (self.columns, self.precision.epsilon);
+        let a: Vec<f64> = (row * columns..(row + 1) * columns).map(|i| self.first.at(i)).collect();
         if self.op == MemoryOp::Sum {
-            let tolerance = T::EPSILON * (columns as f64 + 1.0);
-            let (found, expected) = (result[row].wide(), a.iter().sum());
-            deviation.check(found, expected, tolerance, || format!("row {row}"));
-            return;
+            let expected = (a.iter().sum(), epsilon * (columns as f64 + 1.0));
+            return self.close(found, &[expected], deviation, |_| format!("row {row}"));
         }
-        let expected = if self.op == MemoryOp::Softmax { softmax(&a) } else { self.normalised(&a) };
-        let relative = T::EPSILON * (64.0 + (columns as f64).sqrt());
+        let values = if self.op == MemoryOp::Softmax { softmax(&a) } else { self.normalised(&a) };
+        let relative = epsilon * (64.0 + (columns as f64).sqrt());
         let floor = if self.op == MemoryOp::Softmax { 0.0 } else { 1.0 };
-        let found = &result[row * columns..][..columns];
-        for (column, (found, expected)) in found.iter().zip(expected).enumerate() {
-            let tolerance = relative * (expected.abs() + floor);
-            deviation
-                .check(found.wide(), expected, tolerance, || format!("row {row}, column {column}"));
-        }
+        let expected: Vec<(f64, f64)> =
+            values.into_iter().map(|value| (value, relative * (value.abs() + floor))).collect();
+        self.close(found, &expected, deviation, |column| format!("row {row}, column {column}"));
     }
 
     fn normalised(&self, a: &[f64]) -> Vec<f64> {
-        let (weights, biases) = self.second.split_at(self.columns);
         let count = a.len() as f64;
         let mean = a.iter().sum::<f64>() / count;
         let variance = a.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
         let deviation = (variance + VARIANCE_FLOOR).sqrt();
-        a.iter()
-            .zip(weights.iter().zip(biases))
-            .map(|(x, (weight, bias))| (x - mean) / deviation * weight.wide() + bias.wide())
-            .collect()
+        let shifted = |(column, x): (usize, &f64)| {
+            let (weight, bias) = (self.second.at(column), self.second.at(self.columns + column));
+            (x - mean) / deviation * weight + bias
+        };
+        a.iter().enumerate().map(shifted).collect()
     }
 }
 

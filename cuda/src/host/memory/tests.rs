@@ -90,16 +90,23 @@ fn the_reference_is_right_on_small_known_inputs() {
     let first = [1.0, -2.0, 3.0, 4.0];
     let second = [10.0, 20.0, 30.0, 40.0];
     for (op, result) in known_results() {
-        let (first, second) = (&first, &second);
-        let reference = reference::Reference { op, rows: 2, columns: 2, first, second };
-        reference.compare(&result, 0).unwrap_or_else(|failure| panic!("{op}: {failure}"));
+        compare(op, [&first, &second], &result).unwrap_or_else(|what| panic!("{op}: {what}"));
     }
     // Halves of one column each: the first input holds the left ones, the second the right ones.
-    let (first, second) = (&[1.0, 2.0], &[3.0, 4.0]);
-    let op = MemoryOp::Concat;
-    let reference = reference::Reference { op, rows: 2, columns: 2, first, second };
-    assert!(reference.compare(&[1.0, 3.0, 2.0, 4.0], 0).is_ok());
-    assert!(reference.compare(&[1.0, 2.0, 3.0, 4.0], 0).is_err());
+    let halves: [&[f64]; 2] = [&[1.0, 2.0], &[3.0, 4.0]];
+    assert!(compare(MemoryOp::Concat, halves, &[1.0, 3.0, 2.0, 4.0]).is_ok());
+    assert!(compare(MemoryOp::Concat, halves, &[1.0, 2.0, 3.0, 4.0]).is_err());
+}
+
+/// Compares every unit of the `result` of `op` on two matrices of 2 by 2.
+fn compare(op: MemoryOp, [first, second]: [&[f64]; 2], result: &[f64]) -> Result<(), Failure> {
+    let precision = Precision::of::<f64>();
+    let reference = reference::Reference { op, rows: 2, columns: 2, first, second, precision };
+    let mut deviation = Deviation::default();
+    for (unit, found) in result.chunks(reference.unit()).enumerate() {
+        reference.check(unit, found, &mut deviation);
+    }
+    deviation.verdict()
 }
 
 fn known_results() -> Vec<(MemoryOp, Vec<f64>)> {

@@ -211,6 +211,6 @@ impl Workload for CollectiveWorkload<'_> {
         let elapsed = self.settled(timed)?;
         self.last = Some(Nanos::new(elapsed.get() / u64::from(executions)));
         let throttled = self.throttle.lowered();
-        Ok(Timing { elapsed, executions, throttled, contended: false })
+        Ok(Timing { throttled, ..Timing::of(elapsed, executions) })
     }
 }

@@ -10,7 +10,7 @@ use crate::host::compare::{Deviation, sample};
 use crate::nvidia::memory::DeviceBuffer;
 
 /// Multiply-adds that the host spends on one comparison.
-const MOST_WORK: u64 = 1 << 22;
+const MOST_WORK: u64 = 1 << 20;
 /// Elements of a large result, which are read one by one.
 const MOST_SAMPLED: usize = 256;
 /// Standard deviations that a sum of random terms stays within, at every step.

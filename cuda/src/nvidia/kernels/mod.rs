@@ -7,7 +7,7 @@
 //! processor.
 //!
 //! Left to others: streams, operands, launches and timing (the CUDA device); finding NVRTC
-//! outside the loader's search path.
+//! outside the loader's search path (`library`).
 
 pub mod cache;
 pub mod catalogue;

@@ -187,9 +187,11 @@ fn seen(places: [u64; 3], shape: &Shape) -> Vec<u8> {
 }
 
 fn multiply(places: [u64; 3], shape: &Shape, factor: f64) {
-    // SAFETY: a factor that is not null points to one number of the stand-in's memory.
-    let scale =
-        |place: u64| if place == 0 { 1.0 } else { f64::from(unsafe { *(place as *const f32) }) };
+    let scale = |place: u64| match place {
+        0 => 1.0,
+        // SAFETY: a factor that is not null points to one number of the stand-in's memory.
+        place => f64::from(unsafe { *(place as *const f32) }),
+    };
     let factor = factor * scale(shape.scales[0]) * scale(shape.scales[1]);
     for product in 0..shape.result.batch {
         match shape.first.data_type {
@@ -239,8 +241,8 @@ fn compute<T>(
     });
 }
 
-/// The elements that one dot product takes side by side: of each row of a matrix if `by_row`
-/// is false, and of each column if it is true. With `by_row` false they are far apart in memory.
+/// The elements of a matrix such that those of one column (`by_column`) or of one row are
+/// neighbours: the ones a dot product takes.
 fn gather<T: Copy + Default>(
     place: u64,
     matrix: &Matrix,
@@ -266,16 +268,17 @@ fn gather<T: Copy + Default>(
 
 /// Sixteen sums side by side, so that the compiler makes vectors of them.
 fn dot<T: Copy + Default + AddAssign + Mul<Output = T>>(a: &[T], b: &[T]) -> T {
-    let mut sums = [T::default(); 16];
-    let (a_parts, b_parts) = (a.chunks_exact(16), b.chunks_exact(16));
-    let mut sum = T::default();
-    for (a, b) in a_parts.remainder().iter().zip(b_parts.remainder()) {
-        sum += *a * *b;
-    }
-    for (a, b) in a_parts.zip(b_parts) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += *a * *b;
+    const LANES: usize = 16;
+    let mut sums = [T::default(); LANES];
+    let ((a_parts, a_rest), (b_parts, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a_parts.iter().zip(b_parts) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
         }
+    }
+    let mut sum = T::default();
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        sum += *a * *b;
     }
     for part in sums {
         sum += part;

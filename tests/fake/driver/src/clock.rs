@@ -10,6 +10,8 @@ const LINK: f64 = 2.5e4;
 const PEER: f64 = 2.0e5;
 /// Bytes per microsecond of a copy from memory that is not page-locked.
 const PAGEABLE: f64 = 1.0e4;
+/// Microseconds a kernel takes before its first byte.
+const KERNEL: f64 = 2.0;
 /// Microseconds to record an event.
 pub const EVENT: f64 = 1.0;
 /// Microseconds between two graphs.
@@ -41,6 +43,11 @@ pub fn duration(route: Route, bytes: usize) -> f64 {
             Route::Pageable => 4.0 + bytes / PAGEABLE,
             Route::Peer => bytes / PEER,
         }
+}
+
+/// Microseconds of a kernel whose arguments point to so many bytes of memory.
+pub fn kernel(bytes: usize) -> f64 {
+    KERNEL + bytes as f64 / MEMORY
 }
 
 /// The time, and the work of a graph that is being captured.

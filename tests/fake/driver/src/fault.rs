@@ -33,6 +33,10 @@ pub enum Fault {
     ZeroAtFirst(u64),
     /// The clock is lowered all the time.
     Throttled,
+    /// No kernel does anything.
+    WrongKernel,
+    /// From the nth launch on, each is refused.
+    LaunchFails(u64),
     /// The process ends itself at the nth synchronisation, after some words.
     Crash(u64),
     /// The nth synchronisation never returns.
@@ -72,6 +76,8 @@ fn read(text: &str) -> Fault {
         "negative_elapsed" => Fault::NegativeElapsed,
         "zero_at_first" => Fault::ZeroAtFirst(number),
         "throttled" => Fault::Throttled,
+        "wrong_kernel" => Fault::WrongKernel,
+        "launch_fails" => Fault::LaunchFails(number),
         "crash" => Fault::Crash(number),
         "hang" => Fault::Hang(number),
         _ => Fault::None,
@@ -81,6 +87,7 @@ fn read(text: &str) -> Fault {
 static SYNCHRONISATIONS: AtomicU64 = AtomicU64::new(0);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static TIMES: AtomicU64 = AtomicU64::new(0);
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// Counts a synchronisation, where a GPU's errors come to light.
 pub fn synchronised() -> Status {
@@ -117,6 +124,17 @@ pub fn health() -> Status {
 pub fn allocation_fails() -> bool {
     let count = ALLOCATIONS.fetch_add(1, Ordering::Relaxed) + 1;
     fault() == Fault::OutOfMemory(count)
+}
+
+/// Whether this launch of a kernel is refused.
+pub fn launch_fails() -> bool {
+    let count = LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1;
+    matches!(fault(), Fault::LaunchFails(first) if count >= first)
+}
+
+/// The clock of the multiprocessors in MHz.
+pub fn sm_clock_mhz() -> f64 {
+    if fault() == Fault::Throttled { 1_000.0 } else { 1_500.0 }
 }
 
 /// The elapsed time that is reported for `milliseconds`.

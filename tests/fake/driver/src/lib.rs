@@ -7,6 +7,9 @@
 //! (`clock`). The names of the GPUs say that they are synthetic, and the program marks whatever
 //! it measures here accordingly.
 //!
+//! Kernels run on the processor, from libraries that the test compiled of the same sources
+//! (`module`).
+//!
 //! `KERNELGAUGE_FAKE_FAULT` names what goes wrong (`fault`).
 
 mod clock;
@@ -14,6 +17,7 @@ mod device;
 mod fault;
 mod management;
 mod memory;
+mod module;
 mod stream;
 
 /// What every function returns: the codes of `CUresult` (cuda.h) that are used.
@@ -31,6 +35,10 @@ pub const NO_DEVICE: Status = 100;
 pub const INVALID_DEVICE: Status = 101;
 /// `CUDA_ERROR_NOT_READY`.
 pub const NOT_READY: Status = 600;
+/// `CUDA_ERROR_NOT_FOUND`.
+pub const NOT_FOUND: Status = 500;
+/// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`.
+pub const LAUNCH_OUT_OF_RESOURCES: Status = 701;
 /// `CUDA_ERROR_ILLEGAL_ADDRESS`, which sticks to its context.
 pub const ILLEGAL_ADDRESS: Status = 700;
 /// `CUDA_ERROR_UNKNOWN`, which a GPU that fell off the bus leads to.

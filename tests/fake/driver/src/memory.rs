@@ -4,8 +4,8 @@
 //! one point take a thousand times its time on the GPUs' clock, and no time on this machine.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::collections::BTreeMap;
-use std::ffi::{c_uchar, c_uint, c_void};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::clock::{Route, duration, pass};
@@ -37,12 +37,18 @@ struct Books {
     device: BTreeMap<u64, usize>,
     pinned: BTreeMap<u64, usize>,
     written: BTreeMap<u64, Written>,
+    /// Launches whose results are still there, with the allocations they touched.
+    launched: BTreeMap<Launched, Vec<(u64, usize)>>,
 }
+
+/// A kernel, its geometry and the bytes of its arguments.
+type Launched = (String, [c_uint; 6], Vec<Vec<u8>>);
 
 static BOOKS: Mutex<Books> = Mutex::new(Books {
     device: BTreeMap::new(),
     pinned: BTreeMap::new(),
     written: BTreeMap::new(),
+    launched: BTreeMap::new(),
 });
 
 /// Memory of a GPU, in bytes.
@@ -62,7 +68,9 @@ pub fn total() -> usize {
 extern "C" fn kernelgauge_fake_work(microseconds: f64) -> u32 {
     match health() {
         DONE if pass(microseconds) => {
-            books().written.clear();
+            let mut books = books();
+            books.written.clear();
+            books.launched.clear();
             1
         }
         DONE => 0,
@@ -85,7 +93,15 @@ impl Books {
         if self.written.get(&target) == Some(&written) {
             return true;
         }
-        let end = target + written.bytes as u64;
+        self.forget(target, written.bytes);
+        self.launched.clear();
+        self.written.insert(target, written);
+        false
+    }
+
+    /// What is at `target`, or was copied from there, is no longer what it was.
+    fn forget(&mut self, target: u64, bytes: usize) {
+        let end = target + bytes as u64;
         let overlaps = |start: u64, bytes: usize| start < end && target < start + bytes as u64;
         self.written.retain(|start, other| {
             let source = match other.content {
@@ -94,8 +110,6 @@ impl Books {
             };
             !source && !overlaps(*start, other.bytes)
         });
-        self.written.insert(target, written);
-        false
     }
 
     fn is_pinned(&self, address: u64) -> bool {
@@ -134,6 +148,7 @@ extern "C" fn cuMemAlloc_v2(pointer: Option<&mut u64>, bytes: usize) -> Status {
     let Some(address) = allocate(bytes) else { return OUT_OF_MEMORY };
     books.device.insert(address, bytes);
     books.written.clear();
+    books.launched.clear();
     give(pointer, address)
 }
 
@@ -194,10 +209,53 @@ fn fill(target: u64, value: u32, width: usize, count: usize) -> Status {
         let value = value.to_le_bytes();
         match width {
             1 => memory.fill(value[0]),
+            2 => memory.chunks_exact_mut(2).for_each(|part| part.copy_from_slice(&value[..2])),
             _ => memory.chunks_exact_mut(4).for_each(|part| part.copy_from_slice(&value)),
         }
     }
     DONE
+}
+
+/// The allocations that any of `words` points into.
+pub fn allocations(words: &[u64]) -> Vec<(u64, usize)> {
+    let books = books();
+    let within = |word: &u64| {
+        let (start, bytes) = books.device.range(..=*word).next_back()?;
+        (*word < start + *bytes as u64).then_some((*start, *bytes))
+    };
+    let found: BTreeSet<(u64, usize)> = words.iter().filter_map(within).collect();
+    found.into_iter().collect()
+}
+
+/// Notes a launch, which may write to whatever its arguments point to; whether it has to run.
+pub fn launch(
+    name: &str,
+    geometry: [c_uint; 6],
+    arguments: &[Vec<u8>],
+    touched: &[(u64, usize)],
+) -> bool {
+    let mut books = books();
+    let launched = (name.to_owned(), geometry, arguments.to_vec());
+    if books.launched.contains_key(&launched) {
+        return false;
+    }
+    for (start, bytes) in touched {
+        books.forget(*start, *bytes);
+    }
+    books.launched.retain(|_, other| other.iter().all(|place| !touched.contains(place)));
+    books.launched.insert(launched, touched.to_vec());
+    true
+}
+
+/// Writes `bytes` to `target`, where that is device memory.
+pub fn write(target: u64, bytes: &[u8]) {
+    let Some((start, room)) = allocations(&[target]).first().copied() else { return };
+    if target + bytes.len() as u64 > start + room as u64 {
+        return;
+    }
+    books().forget(target, bytes.len());
+    // SAFETY: the range lies within an allocation.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target as *mut u8, bytes.len()) };
 }
 
 fn route(host: u64) -> Route {
@@ -211,7 +269,15 @@ extern "C" fn cuMemcpyHtoD_v2(target: u64, source: *const c_void, bytes: usize) 
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyDtoH_v2(target: *mut c_void, source: u64, bytes: usize) -> Status {
-    copy(target as u64, source, bytes, Route::Pageable)
+    let status = health();
+    if status != DONE || !pass(duration(Route::Pageable, bytes)) {
+        return status;
+    }
+    // What is read for comparison is always read, and changes nothing that kernels see.
+    books().forget(target as u64, bytes);
+    // SAFETY: as for the driver's function, both ranges are valid and of this length.
+    unsafe { std::ptr::copy_nonoverlapping(source as *const u8, target.cast(), bytes) };
+    DONE
 }
 
 #[unsafe(no_mangle)]
@@ -269,6 +335,16 @@ extern "C" fn cuMemsetD8Async(
     _stream: *mut c_void,
 ) -> Status {
     fill(target, u32::from(value), 1, count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD16Async(
+    target: u64,
+    value: c_ushort,
+    count: usize,
+    _stream: *mut c_void,
+) -> Status {
+    fill(target, u32::from(value), 2, count)
 }
 
 #[unsafe(no_mangle)]

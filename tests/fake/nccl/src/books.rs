@@ -61,7 +61,6 @@ pub struct Books {
     pub log: Vec<String>,
     pub ids: u32,
     pub exchange: Exchange,
-    calls: u64,
 }
 
 static BOOKS: Mutex<Books> = Mutex::new(Books {
@@ -70,7 +69,6 @@ static BOOKS: Mutex<Books> = Mutex::new(Books {
     log: Vec::new(),
     ids: 0,
     exchange: Exchange::new(),
-    calls: 0,
 });
 
 thread_local! {
@@ -208,7 +206,7 @@ impl Books {
             .map(|other| if op.needs(rank, other) { self.exchange.get(&name(other)) } else { None })
             .collect();
         let missing = |other: &usize| op.needs(rank, *other) && sent[*other].is_none();
-        if (0..ranks).any(|other| missing(&other)) || self.stuck(handle) {
+        if (0..ranks).any(|other| missing(&other)) || is_stuck(&op) {
             return changed;
         }
         let result = op.result(rank, &sent);
@@ -238,15 +236,6 @@ impl Books {
             }
         }
         true
-    }
-
-    /// Whether the call at the front of a queue never ends; each is counted once.
-    fn stuck(&mut self, handle: usize) -> bool {
-        let Some(nth) = faults::nth("COLLECTIVE", "hang") else { return false };
-        let lowest = self.members.keys().next() == Some(&handle);
-        let fatal = nth == 0 || self.calls + 1 == nth;
-        self.calls += u64::from(lowest && !fatal);
-        fatal
     }
 
     fn finish(&mut self, handle: usize, op: Op, result: Option<Vec<u8>>, duration: f64) {
@@ -301,4 +290,10 @@ impl Books {
         }
         false
     }
+}
+
+/// Whether this call never ends.
+fn is_stuck(op: &Op) -> bool {
+    let counts = faults::nth("COLLECTIVE", "hang");
+    counts.is_some_and(|count| count == 0 || count == op.count as u64)
 }

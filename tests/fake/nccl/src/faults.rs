@@ -7,7 +7,7 @@
 //! | | number | forming a communicator ends with that code |
 //! | `KERNELGAUGE_FAKE_NCCL_CALL` | number | every collective answers that code |
 //! | `KERNELGAUGE_FAKE_NCCL_COLLECTIVE` | `hang` | what is enqueued never ends |
-//! | | `hang:N` | the Nth collective of a program never ends |
+//! | | `hang:N` | collectives of N elements never end |
 //! | | `wrong` | every result has a wrong byte |
 //! | `KERNELGAUGE_FAKE_NCCL_PEER` | `hang` | that another process has ended goes unnoticed |
 //! | `KERNELGAUGE_FAKE_NCCL_LAUNCH` | `hang` | collectives stay in progress, never launched |

@@ -88,12 +88,10 @@ impl Op {
             }
             Kind::ReduceScatter => Some(self.reduced(all.map(|other| slice(other, rank * part)))),
             Kind::Broadcast => Some(of(self.peer).to_vec()),
-            Kind::AllGather => Some(all.flat_map(|other| of(other).to_vec()).collect()),
-            Kind::Gather if rank == self.peer => {
-                Some(all.flat_map(|other| of(other).to_vec()).collect())
-            }
+            Kind::AllGather => Some(all.map(of).collect::<Vec<_>>().concat()),
+            Kind::Gather if rank == self.peer => Some(all.map(of).collect::<Vec<_>>().concat()),
             Kind::AllToAll => {
-                Some(all.flat_map(|other| slice(other, rank * part).to_vec()).collect())
+                Some(all.map(|other| slice(other, rank * part)).collect::<Vec<_>>().concat())
             }
             Kind::Scatter => Some(slice(self.peer, rank * part).to_vec()),
             _ => None,
@@ -170,9 +168,13 @@ fn add<const N: usize>(to: &mut [u8], from: &[u8], sum: impl Fn([u8; N], [u8; N]
 
 /// A half-precision number that is a small whole one, which is all that tests send.
 fn of_half(bits: u16) -> f32 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
-    let size = if exponent == 0 { 0.0 } else { (1.0 + fraction) * (exponent as f32 - 15.0).exp2() };
-    if bits >> 15 == 1 { -size } else { size }
+    let bits = u32::from(bits);
+    let sign = (bits & 0x8000) << 16;
+    let exponent = bits >> 10 & 31;
+    if exponent == 0 {
+        return f32::from_bits(sign);
+    }
+    f32::from_bits(sign | (exponent + 127 - 15) << 23 | (bits & 1023) << 13)
 }
 
 fn half_of(number: f32) -> u16 {

@@ -1,22 +1,18 @@
-//! The points of a GPU: copies on every route, and fills.
+//! Copies of a GPU, on every route.
 //!
 //! A route is a line over the number of bytes: start-up cost, the bend, and the bandwidth at
 //! its end.
 
-use kernelgauge_data::{
-    CacheState, CopyDirection, CopyPoint, Dtype, Manner, MemoryOp, MemoryPoint, Point,
-};
+use kernelgauge_data::{CacheState, CopyDirection, CopyPoint, Point};
 
-use super::scatter::{Scatter, log_between};
-use super::{Candidate, DEEPEST};
+use super::super::scatter::{Scatter, log_between};
+use super::super::{Candidate, DEEPEST};
 
 /// Powers of two from the smallest to the largest copy: 1 KiB to 1 GiB.
 const SMALLEST: u32 = 10;
 const LARGEST: u32 = 30;
 /// Largest copy of memory that is not page-locked: the host spends its time on them.
 const LARGEST_PAGEABLE: u32 = 28;
-/// Largest fill: 256 Mi elements.
-const LARGEST_FILL: u32 = 28;
 /// Scattered sizes by pass.
 const SCATTERED: [usize; 3] = [4, 8, 16];
 
@@ -26,14 +22,7 @@ pub fn candidates() -> Vec<Candidate> {
     for (direction, pinned, cache, largest) in routes() {
         line(largest, |level, bytes| {
             let point = Point::Copy(CopyPoint { direction, pinned, bytes });
-            candidates.push(Candidate { point, cache, manner: Manner::Usual, level });
-        });
-    }
-    for cache in [CacheState::Hot, CacheState::Cold] {
-        line(LARGEST_FILL, |level, columns| {
-            let (op, dtype) = (MemoryOp::Fill, Dtype::F32);
-            let point = Point::Memory(MemoryPoint { op, dtype, rows: 1, columns });
-            candidates.push(Candidate { point, cache, manner: Manner::Usual, level });
+            candidates.push(Candidate::usual(point, cache, level));
         });
     }
     candidates
