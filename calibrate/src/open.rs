@@ -90,7 +90,8 @@ pub fn open_ranks(
     };
     let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune };
     let (tool, deadlines) = (opening.tool, opening.deadlines);
-    let mut own = RemoteDevice::open(Box::new(ProcessStarter), wanted, tool.to_owned(), deadlines)?;
+    let starter = Box::new(ProcessStarter { least: deadlines.least });
+    let mut own = RemoteDevice::open(starter, wanted, tool.to_owned(), deadlines)?;
     let meeting = Meeting { place, facts: Facts::of(&own), tool, within };
     if place.rank > 0 {
         ranks::serve(&meeting, &mut own)?;
@@ -100,18 +101,19 @@ pub fn open_ranks(
     let (arrived, nodes) = ranks::gather(&meeting)?;
     let device = SpreadDevice::open(own, arrived, nodes, tool, deadlines)?;
     let clock = Clock::Wall(opening.began);
-    Ok(Some(opened_gpus(Box::new(device), clock)))
+    Ok(Some(opened_gpus(Box::new(device), clock, nodes)))
 }
 
 fn gpus(gpus: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, DeviceError> {
-    let starter = Box::new(ProcessStarter);
+    let starter = Box::new(ProcessStarter { least: opening.deadlines.least });
     let tool = opening.tool.to_owned();
     let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune };
     let device = RemoteDevice::open(starter, wanted, tool, opening.deadlines)?;
-    Ok(opened_gpus(Box::new(device), clock))
+    Ok(opened_gpus(Box::new(device), clock, 1))
 }
 
-fn opened_gpus(device: Box<dyn Device>, clock: Clock) -> Opened {
+/// GPUs with the catalogue for so many, linked so, on so many nodes.
+fn opened_gpus(device: Box<dyn Device>, clock: Clock, nodes: u32) -> Opened {
     let Machine { count, links, .. } = device.machine();
-    Opened { device, clock, catalogue: Catalogue::Gpu { count, links } }
+    Opened { device, clock, catalogue: Catalogue::Gpu { count, links, nodes } }
 }

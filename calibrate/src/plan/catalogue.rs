@@ -18,6 +18,8 @@ pub enum Catalogue {
         count: u32,
         /// How they are linked.
         links: Links,
+        /// How many such nodes measure together.
+        nodes: u32,
     },
 }
 
@@ -40,10 +42,12 @@ impl Catalogue {
                 copy::candidates(),
             ]
             .concat(),
-            Catalogue::Gpu { count, links } => {
-                [gpu::candidates(), pairs::candidates(count), collective::candidates(count, links)]
-                    .concat()
-            }
+            Catalogue::Gpu { count, links, nodes } => [
+                gpu::candidates(),
+                pairs::candidates(count),
+                collective::candidates(count, links, nodes),
+            ]
+            .concat(),
         }
     }
 

@@ -27,12 +27,17 @@ const OTHERS: [Dtype; 3] = [Dtype::F32, Dtype::Bf16, Dtype::Int8];
 /// The largest share of an uneven all-to-all, in percent of the mean.
 const UNEVEN: u64 = 200;
 
-/// The candidate points of `count` GPUs that are linked by `links`.
-pub fn candidates(count: u32, links: Links) -> Vec<Candidate> {
+/// The candidate points of `count` GPUs that are linked by `links`, and of all GPUs of `nodes`
+/// such nodes.
+pub fn candidates(count: u32, links: Links, nodes: u32) -> Vec<Candidate> {
     let mut lines = Vec::new();
-    for ranks in numbers_of_ranks(u64::from(count)) {
+    let within = numbers_of_ranks(u64::from(count)).into_iter().map(|ranks| (ranks, 1, links));
+    let all = u64::from(count) * u64::from(nodes);
+    let across = (nodes > 1).then_some((all, u64::from(nodes), Links::Network));
+    for (ranks, nodes, links) in within.chain(across) {
         for collective in Collective::ALL {
-            let line = Line { collective, ranks, links, dtype: USUAL, manner: Manner::Usual };
+            let (dtype, manner) = (USUAL, Manner::Usual);
+            let line = Line { collective, ranks, nodes, links, dtype, manner };
             line.add(DEEPEST, LARGEST, &mut lines);
             Line { manner: Manner::Isolated, ..line }.add(0, LARGEST_ISOLATED, &mut lines);
             if has_in_place(collective) {
@@ -69,6 +74,7 @@ fn has_in_place(collective: Collective) -> bool {
 struct Line {
     collective: Collective,
     ranks: u64,
+    nodes: u64,
     links: Links,
     dtype: Dtype,
     manner: Manner,
@@ -93,7 +99,7 @@ impl Line {
     }
 
     fn point(self, exponent: u32) -> CollectivePoint {
-        let Line { collective, ranks, links, dtype, .. } = self;
+        let Line { collective, ranks, nodes, links, dtype, .. } = self;
         // Whole parts of whole elements, whatever the collective divides.
         let unit = ranks * dtype.size();
         let bytes = (1_u64 << exponent) / unit * unit;
@@ -101,7 +107,7 @@ impl Line {
             collective,
             dtype,
             ranks,
-            nodes: 1,
+            nodes,
             links,
             bytes: bytes.max(unit),
             imbalance: if collective == Collective::AllToAllV { UNEVEN } else { EVEN },
@@ -126,13 +132,25 @@ mod tests {
         assert_eq!(numbers_of_ranks(8), [2, 4, 8]);
         assert_eq!(numbers_of_ranks(6), [2, 4, 6]);
         assert_eq!(numbers_of_ranks(2), [2]);
-        assert!(candidates(1, Links::Unstated).is_empty());
+        assert!(candidates(1, Links::Unstated, 1).is_empty());
+    }
+
+    #[test]
+    fn over_several_nodes_there_are_lines_of_all_gpus_too() {
+        let (one, two) = (candidates(8, Links::Nvswitch, 1), candidates(8, Links::Nvswitch, 2));
+        assert_eq!(two[..one.len()], one);
+        assert!(two.len() > one.len());
+        for candidate in &two[one.len()..] {
+            let Point::Collective(point) = &candidate.point else { panic!("{candidate:?}") };
+            assert_eq!((point.ranks, point.nodes, point.links), (16, 2, Links::Network));
+            candidate.point.check().unwrap();
+        }
     }
 
     #[test]
     fn every_point_is_valid_whatever_number_of_gpus() {
         for count in [2, 3, 8] {
-            let candidates = candidates(count, Links::Pcie);
+            let candidates = candidates(count, Links::Pcie, 1);
             for candidate in &candidates {
                 candidate.point.check().unwrap();
             }

@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_gpu_has_a_plan_of_its_own_with_every_route_of_a_copy() {
-        let plan = Plan::of(Catalogue::Gpu { count: 8, links: Links::Nvswitch }, 0);
+        let plan = Plan::of(Catalogue::Gpu { count: 8, links: Links::Nvswitch, nodes: 1 }, 0);
         for Candidate { point, .. } in &plan.points {
             point.check().unwrap();
         }

@@ -12,20 +12,19 @@ use std::time::{Duration, Instant};
 
 use kernelgauge_cuda::{Condition, Device, DeviceError, Timer, Timing, Workload, World};
 use kernelgauge_data::{
-    Bytes, CacheState, Environment, Failure, Links, Machine, Manner, Nanos, Origin, Point,
-    SkipReason,
+    Bytes, CacheState, Environment, Failure, Machine, Manner, Nanos, Origin, Point, SkipReason,
 };
 
 use super::gathering::Arrived;
 use super::tcp::Come;
 use crate::remote::wire::{Answer, Facts, Gpus, Request};
-use crate::remote::{Conversation, Deadlines, RemoteDevice};
+use crate::remote::{Conversation, Deadlines, RemoteDevice, Stuck};
 
 /// Whether collectives of all ranks can be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Joined {
-    /// They can.
-    Yes,
+    /// They can, with rank 0's process of this number.
+    Yes(u32),
     /// After the ranks have joined once more: a collective has failed.
     Anew,
     /// They cannot, in these words.
@@ -41,6 +40,7 @@ pub struct SpreadDevice {
     gpus: Vec<u32>,
     nodes: u32,
     joined: Joined,
+    stuck: Stuck,
 }
 
 impl SpreadDevice {
@@ -67,7 +67,14 @@ impl SpreadDevice {
         }
         let facts = whole(own_facts, &gpus, nodes);
         let parts = RefCell::new(parts);
-        let mut device = SpreadDevice { facts, parts, gpus, nodes, joined: Joined::Anew };
+        let mut device = SpreadDevice {
+            facts,
+            parts,
+            gpus,
+            nodes,
+            joined: Joined::Anew,
+            stuck: Stuck::default(),
+        };
         if let Err(failure) = device.join_all() {
             device.joined = Joined::Never(failure.to_string());
         }
@@ -103,8 +110,15 @@ impl SpreadDevice {
             part.ready()?;
         }
         ask_all(parts, &requests, within)?;
-        self.joined = Joined::Yes;
+        self.joined = Joined::Yes(parts.first().map_or(0, |own| own.opened));
         Ok(())
+    }
+
+    /// Whether the processes that are there have joined. Rank 0's may have been replaced by what
+    /// is no collective.
+    fn is_joined(&self) -> bool {
+        let own = self.parts.borrow().first().map(|own| own.opened);
+        matches!(self.joined, Joined::Yes(process) if Some(process) == own)
     }
 
     /// A rank that is gone, in words.
@@ -170,10 +184,13 @@ impl Device for SpreadDevice {
         cache: CacheState,
         manner: Manner,
     ) -> Result<(), SkipReason> {
-        if self.is_of_all(point)
-            && let Joined::Never(why) = &self.joined
-        {
-            return Err(SkipReason::Unsupported(why.clone()));
+        if self.is_of_all(point) {
+            match &self.joined {
+                Joined::Never(why) => return Err(SkipReason::Unsupported(why.clone())),
+                // A process that has not joined knows of no such ranks.
+                _ if !self.is_joined() => return Ok(()),
+                _ => {}
+            }
         }
         match self.ask_own(&Request::Supports(point.into(), cache, manner)) {
             Ok(Answer::Supports(Some(reason))) => Err(reason),
@@ -204,17 +221,29 @@ impl Device for SpreadDevice {
             let Some(own) = self.parts.get_mut().first_mut() else { return Err(none_there()) };
             return own.prepare(point, cache, manner, seed);
         }
-        if self.joined != Joined::Yes {
-            self.join_all()?;
+        self.stuck.refuse(point)?;
+        if !self.is_joined() {
+            let joined = self.join_all();
+            if joined.is_err() {
+                self.stuck.note(&joined);
+            }
+            joined?;
         }
         let operands = self.memory_needed(point, cache);
-        let SpreadDevice { parts, joined, .. } = self;
+        let longer = self
+            .parts
+            .get_mut()
+            .first()
+            .map_or(Duration::ZERO, |own| own.deadlines.for_ranks(point));
+        let SpreadDevice { parts, joined, stuck, .. } = self;
         let mut workload = SpreadWorkload {
             kernel: String::new(),
             operands,
+            longer,
             each: None,
             parts: parts.get_mut(),
             joined,
+            stuck,
         };
         let within = workload.within();
         let request = Request::Prepare(point.into(), cache, manner, seed);
@@ -256,19 +285,26 @@ struct SpreadWorkload<'device> {
     kernel: String,
     operands: Bytes,
     each: Option<Nanos>,
+    longer: Duration,
     parts: &'device mut Vec<Conversation>,
     joined: &'device mut Joined,
+    stuck: &'device mut Stuck,
 }
 
 impl SpreadWorkload<'_> {
     fn within(&self) -> Duration {
         self.parts.first().map_or(Duration::ZERO, |own| own.deadlines.prepare(self.operands))
+            + self.longer
     }
 
     /// Asks every rank at once; after a failure of any, the ranks must join anew.
     fn ask(&mut self, request: &Request, within: Duration) -> Result<Vec<Answer>, Failure> {
         let requests = vec![request.clone(); self.parts.len()];
         let answers = ask_all(self.parts, &requests, within);
+        // That operands are in place says nothing of whether a collective ends.
+        if answers.is_err() || !matches!(request, Request::Prepare(..)) {
+            self.stuck.note(&answers);
+        }
         if answers.is_err() {
             *self.joined = Joined::Anew;
         }
@@ -290,7 +326,7 @@ impl Workload for SpreadWorkload<'_> {
     fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
         let Some(own) = self.parts.first() else { return Err(none_there()) };
         let within = own.deadlines.time(executions, self.each, self.operands);
-        let answers = self.ask(&Request::Time(executions), within)?;
+        let answers = self.ask(&Request::Time(executions), within + self.longer)?;
         let timings = answers.into_iter().filter_map(|answer| match answer {
             Answer::Timed(timing) => Some(timing),
             _ => None,
@@ -368,7 +404,6 @@ fn whole(own: Facts, gpus: &[u32], nodes: u32) -> Facts {
     };
     if nodes > 1 {
         machine.name = format!("{}-n{nodes}", machine.name);
-        machine.links = Links::Network;
         environment.set("nodes", nodes.to_string());
     }
     environment.set("gpus", total.to_string());

@@ -9,6 +9,7 @@ use kernelgauge_data::{Failure, table};
 
 use super::deadlines::Deadlines;
 use super::link::{Link, NoLine, Starter};
+use super::stuck::Stuck;
 use super::wire::{Answer, Facts, Hello, PROTOCOL, Request, Wanted, line};
 
 /// A process whose output has ended is about to end.
@@ -24,6 +25,10 @@ pub struct Conversation {
     link: Option<Box<dyn Link>>,
     facts: Option<Facts>,
     lost: Option<String>,
+    /// Processes that were opened so far: what one has joined, the next has not.
+    pub opened: u32,
+    /// Collectives that did not end.
+    pub stuck: Stuck,
 }
 
 impl Conversation {
@@ -34,7 +39,17 @@ impl Conversation {
         tool: String,
         deadlines: Deadlines,
     ) -> Self {
-        Conversation { starter, wanted, tool, deadlines, link: None, facts: None, lost: None }
+        Conversation {
+            starter,
+            wanted,
+            tool,
+            deadlines,
+            link: None,
+            facts: None,
+            lost: None,
+            opened: 0,
+            stuck: Stuck::default(),
+        }
     }
 
     /// Starts a process and lets it open the GPUs.
@@ -57,6 +72,7 @@ impl Conversation {
         let request = Request::Open(self.wanted.clone());
         match self.exchange(&request, until).map_err(cannot_open)? {
             Answer::Opened(facts) => {
+                self.opened = self.opened.saturating_add(1);
                 self.facts.get_or_insert_with(|| (*facts).clone());
                 Ok(*facts)
             }

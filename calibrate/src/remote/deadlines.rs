@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use kernelgauge_data::{Bytes, Nanos};
+use kernelgauge_data::{Bytes, Nanos, Point};
 
 /// For a process to start and open its GPUs: initialising eight takes seconds.
 const OPEN: Duration = Duration::from_secs(60);
@@ -15,6 +15,8 @@ const PREPARE: Duration = Duration::from_secs(30);
 const BYTES_PER_SECOND: u64 = 100_000_000;
 /// For executions to be timed.
 const TIME: Duration = Duration::from_secs(10);
+/// Forming ranks twice, launching and giving up take so many times what opening may.
+const FORMING: u32 = 4;
 /// Executions may take so many times what is expected of them.
 const EXPECTED: u32 = 50;
 
@@ -35,6 +37,15 @@ impl Deadlines {
     pub fn prepare(self, operands: Bytes) -> Duration {
         let moving = Duration::from_secs(operands.get() / BYTES_PER_SECOND);
         self.least.unwrap_or(PREPARE).saturating_add(moving)
+    }
+
+    /// What a collective may take longer: the process that measures has limits of its own, forms
+    /// ranks twice where they fail, and gives up in good order; it is killed when it does not.
+    pub fn for_ranks(self, point: &Point) -> Duration {
+        match point {
+            Point::Collective(_) => self.open().saturating_mul(FORMING),
+            _ => Duration::ZERO,
+        }
     }
 
     /// To time `executions`, one of which took `each`; operands are of this size.

@@ -164,16 +164,26 @@ impl Conversation {
         manner: Manner,
         seed: u64,
     ) -> Result<Box<dyn Workload + '_>, Failure> {
+        self.stuck.refuse(point)?;
+        let longer = self.deadlines.for_ranks(point);
         let size = Request::MemoryNeeded(point.into(), cache);
         let operands = match self.ask(&size, self.deadlines.prepare(Bytes::default()))? {
             Answer::Memory(bytes) => bytes,
             answer => return Err(self.unexpected(&size, &answer)),
         };
         let request = Request::Prepare(point.into(), cache, manner, seed);
-        match self.ask(&request, self.deadlines.prepare(operands))? {
-            Answer::Prepared(kernel) => {
-                Ok(Box::new(RemoteWorkload { kernel, operands, each: None, conversation: self }))
-            }
+        let answer = self.ask(&request, self.deadlines.prepare(operands) + longer);
+        if answer.is_err() {
+            self.stuck.note(&answer);
+        }
+        match answer? {
+            Answer::Prepared(kernel) => Ok(Box::new(RemoteWorkload {
+                kernel,
+                operands,
+                longer,
+                each: None,
+                conversation: self,
+            })),
             answer => Err(self.unexpected(&request, &answer)),
         }
     }
@@ -183,6 +193,7 @@ impl Conversation {
 struct RemoteWorkload<'device> {
     kernel: String,
     operands: Bytes,
+    longer: Duration,
     /// The time of one execution, as last measured.
     each: Option<Nanos>,
     conversation: &'device mut Conversation,
@@ -190,7 +201,13 @@ struct RemoteWorkload<'device> {
 
 impl RemoteWorkload<'_> {
     fn within(&self) -> Duration {
-        self.conversation.deadlines.prepare(self.operands)
+        self.conversation.deadlines.prepare(self.operands) + self.longer
+    }
+
+    fn ask(&mut self, request: &Request, within: Duration) -> Result<Answer, Failure> {
+        let answer = self.conversation.ask_prepared(request, within);
+        self.conversation.stuck.note(&answer);
+        answer
     }
 }
 
@@ -201,7 +218,7 @@ impl Workload for RemoteWorkload<'_> {
 
     fn verify(&mut self) -> Result<(), Failure> {
         let within = self.within();
-        match self.conversation.ask_prepared(&Request::Verify, within)? {
+        match self.ask(&Request::Verify, within)? {
             Answer::Verified => Ok(()),
             answer => Err(self.conversation.unexpected(&Request::Verify, &answer)),
         }
@@ -210,7 +227,7 @@ impl Workload for RemoteWorkload<'_> {
     fn time(&mut self, executions: u32) -> Result<Timing, Failure> {
         let request = Request::Time(executions);
         let within = self.conversation.deadlines.time(executions, self.each, self.operands);
-        match self.conversation.ask_prepared(&request, within)? {
+        match self.ask(&request, within + self.longer)? {
             Answer::Timed(timing) => {
                 let each = timing.elapsed.get() / u64::from(timing.executions.max(1));
                 self.each = Some(Nanos::new(each));

@@ -19,6 +19,7 @@ mod link;
 mod process;
 mod scrub;
 pub mod server;
+mod stuck;
 pub mod wire;
 pub mod worker;
 
@@ -28,6 +29,7 @@ pub use device::RemoteDevice;
 pub use lines::Lines;
 pub use link::{Link, NoLine, Starter};
 pub use process::ProcessStarter;
+pub use stuck::Stuck;
 
 #[cfg(test)]
 mod tests;

@@ -29,14 +29,26 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Starts processes of this program that measure.
 #[derive(Debug, Default)]
-pub struct ProcessStarter;
+pub struct ProcessStarter {
+    /// The least deadline, where the user stated one: for collectives the process has its own.
+    pub least: Option<Duration>,
+}
+
+/// The variable that states it in seconds, where the user has not set it.
+const COLLECTIVE_LIMIT: &str = "KERNELGAUGE_COLLECTIVE_TIMEOUT";
 
 impl Starter for ProcessStarter {
     fn start(&self) -> Result<Box<dyn Link>, DeviceError> {
         let own = PathBuf::from(PROGRAM);
         let program = if own.exists() { Ok(own) } else { std::env::current_exe() };
         let child = program.and_then(|program| {
-            Command::new(program)
+            let mut command = Command::new(program);
+            if let Some(least) = self.least
+                && std::env::var_os(COLLECTIVE_LIMIT).is_none()
+            {
+                command.env(COLLECTIVE_LIMIT, least.as_secs_f64().to_string());
+            }
+            command
                 .arg0("calibrate")
                 .arg(worker::NAME)
                 .stdin(Stdio::piped())

@@ -20,7 +20,7 @@ use std::time::Duration;
 use kernelgauge_cuda::random::Random;
 use kernelgauge_cuda::{Condition, Device, Timer};
 use kernelgauge_data::{
-    Bytes, Conditions, Failure, Flag, Flags, InputContent, Manner, Nanos, Outcome, Record,
+    Bytes, Conditions, Failure, Family, Flag, Flags, InputContent, Manner, Nanos, Outcome, Record,
     SkipReason,
 };
 
@@ -173,9 +173,7 @@ impl Sweep<'_, '_> {
                 After::Done => queue.note(false),
             }
             measured += 1;
-            if self.failures_in_a_row > 0
-                && let Condition::Lost(what) = self.device.condition()
-            {
+            if let Condition::Lost(what) = self.device.condition() {
                 return Ok(End::DeviceGone(what));
             }
             if self.failures_in_a_row >= LOST_AFTER {
@@ -218,13 +216,17 @@ impl Sweep<'_, '_> {
         let began = self.setting.clock.elapsed();
         self.watcher.begin(&self.setting.plan.points[index].point);
         let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
+        let family = record.point.family();
         match record.outcome {
-            Outcome::Failed(ref failure) if is_of_device(failure) => self.failures_in_a_row += 1,
+            Outcome::Failed(Failure::Device(_)) => self.failures_in_a_row += 1,
+            // A collective that does not end says nothing of the other points.
+            Outcome::Failed(Failure::TimedOut(_)) if family != Family::Collective => {
+                self.failures_in_a_row += 1;
+            }
             // The device had no part in it.
-            Outcome::Skipped(_) => {}
+            Outcome::Skipped(_) | Outcome::Failed(Failure::AfterDeviceLost(_)) => {}
             Outcome::Failed(_) | Outcome::Measured(_) => self.failures_in_a_row = 0,
         }
-        let family = record.point.family();
         let contended = record.flags.contains(Flag::Contended);
         let measured = matches!(record.outcome, Outcome::Measured(_));
         if !again || (measured && !contended) {

@@ -17,6 +17,9 @@
 //! A missing function is no variable: a name that is exported is found. The test overwrites it
 //! in its copy of the file.
 
+use std::fs::File;
+use std::io::Write as _;
+
 /// The value of one variable, by the end of its name.
 fn value(name: &str) -> Option<String> {
     std::env::var(format!("KERNELGAUGE_FAKE_NCCL_{name}")).ok()
@@ -38,9 +41,20 @@ pub fn is(name: &str, word: &str) -> bool {
     value(name).is_some_and(|value| value == word)
 }
 
+/// Whether this process is the first to ask, or all have the fault: where `KERNELGAUGE_FAKE_ONCE`
+/// names a file, only the one has it that made the file and wrote its number there.
+fn has_the_fault() -> bool {
+    let Some(path) = std::env::var_os("KERNELGAUGE_FAKE_ONCE") else { return true };
+    let own = std::process::id().to_string();
+    if let Ok(mut file) = File::create_new(&path) {
+        return file.write_all(own.as_bytes()).is_ok();
+    }
+    std::fs::read_to_string(&path).is_ok_and(|first| first == own)
+}
+
 /// The N of `word:N`, 0 of `word` alone.
 pub fn nth(name: &str, word: &str) -> Option<u64> {
-    let value = value(name)?;
+    let value = value(name).filter(|_| has_the_fault())?;
     let rest = value.strip_prefix(word)?;
     if rest.is_empty() { Some(0) } else { rest.strip_prefix(':')?.parse().ok() }
 }
