@@ -6,8 +6,9 @@
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
 //! Operations: copies between host and device, within a device and between two, fills, and what
-//! our own kernels do: memory-bound ops and embedding bags. [`overheads`] times launching alone. [`kernels`] holds their sources and
+//! our own kernels do: memory-bound ops and embedding bags. [`kernels`] holds their sources and
 //! compiles them; without a compiler they are not supported, and everything else is.
+//! [`overheads`] times launching alone.
 //!
 //! Left to others: which points are measured (`kernelgauge-calibrate`), and collectives.
 
