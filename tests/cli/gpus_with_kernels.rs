@@ -81,6 +81,8 @@ fn every_memory_op_runs_in_three_types_and_is_verified() {
             }
         }
     }
+    // A long row is summed in two launches.
+    assert!(kernels.contains(&"sum_split_f32 + sum_join_f32 (graph)"), "{kernels:?}");
     // The clock of the stand-in, and what its management library says of the temperature.
     assert!(table.column("sm_clock_mhz").iter().all(|clock| *clock == "1500"));
     assert!(table.column("temperature_c").iter().all(|degrees| *degrees == "45"));
