@@ -6,6 +6,7 @@ use kernelgauge_model::VariantError;
 
 use crate::columns::Columns;
 use crate::findings;
+use crate::peers;
 use crate::plan::show::machine_line;
 use crate::summary::{Summary, covers, errors, inside, percent};
 
@@ -27,6 +28,7 @@ pub fn markdown(
          else single points. The row of a family averages its variants, weighted by points.\n"
             .to_owned(),
         of_variants(variants),
+        peers::markdown(&data.records),
         flagged(&data.records, found),
         without_time(&data.records),
         run(data),
