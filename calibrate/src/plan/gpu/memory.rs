@@ -79,7 +79,7 @@ fn row_by_row(add: &mut impl FnMut(u8, (u64, u64))) {
     for (rows, columns) in [(MOST / COLUMNS.0 / 16, COLUMNS.0), (1, COLUMNS.1)] {
         add(0, (rows, columns));
     }
-    add(0, (1, 1 << 18));
+    add(0, (1, 1 << 16));
     add(1, (1, 1 << 22));
     let mut shapes = Scatter::<2>::new();
     for (level, count) in SCATTERED.into_iter().enumerate() {
