@@ -70,3 +70,25 @@ fn a_rank_that_is_killed_ends_the_others() {
     }
     assert!(began.elapsed() < Duration::from_secs(30));
 }
+
+#[test]
+fn two_ranks_on_one_gpu_are_checked_where_the_library_lets_them() {
+    let fake = Fake::new(&[]);
+    folder_with_driver(&fake);
+    let check = |version: &str| {
+        let output = Command::new(example("nccl_checks"))
+            .env("LD_LIBRARY_PATH", &fake.folder)
+            .env("TMPDIR", &fake.folder)
+            .env("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+            .env("KERNELGAUGE_FAKE_NCCL_VERSION", version)
+            .env("KERNELGAUGE_COLLECTIVE_TIMEOUT", "0.2")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(check("22902").starts_with("skipped: NCCL 2.29.2 lets no two ranks share a GPU"));
+    let text = check("23007");
+    assert_eq!(text.matches(" µs\n").count(), 20, "{text}");
+    assert!(text.contains("given up after "), "{text}");
+}
