@@ -155,7 +155,12 @@ impl<'r> Measured<'r> {
                     *exponent_milli = u32::try_from(value(5)).ok()?;
                 }
             }
-            Point::Collective(_) | Point::Attention(_) | Point::Custom(_) => return None,
+            Point::Collective(collective) => {
+                // Whole parts of whole elements; ranks between those measured are no communicator.
+                let unit = collective.ranks * collective.dtype.size();
+                collective.bytes = (value(2) / unit * unit).max(unit);
+            }
+            Point::Attention(_) | Point::Custom(_) => return None,
         }
         Some(point)
     }

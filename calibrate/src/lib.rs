@@ -31,6 +31,7 @@ pub mod lock;
 pub mod measure;
 pub mod merge;
 pub mod open;
+pub mod peers;
 pub mod plan;
 pub mod progress;
 pub mod ranks;

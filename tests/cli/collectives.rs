@@ -79,13 +79,7 @@ fn gpus_without_direct_links_are_said_to_have_none() {
     with_nccl(&folder);
     let said = measure(&folder, &[("KERNELGAUGE_FAKE_LINKS", "pcie")], "--device 0..2 --budget 1s");
     assert!([0, 4].contains(&said.code), "{}", said.stderr);
-    let table = table(&folder);
-    assert!(column(&table, "links").iter().all(|links| links == "pcie"));
-    // Three ranks are no power of two, and as good as any.
-    let good = |number: &str| {
-        table.lines().any(|line| line.contains(number) && line.contains(",true,ok,"))
-    };
-    assert!(good(",2,1,pcie,") && good(",3,1,pcie,"), "{table}");
+    assert!(column(&table(&folder), "links").iter().all(|links| links == "pcie"));
 }
 
 #[test]

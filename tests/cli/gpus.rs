@@ -30,7 +30,7 @@ fn eight_gpus_are_planned_with_points_memory_and_time() {
         "machine   synthetic-gpu-x8: 8 x Synthetic GPU, 100 multiprocessors, 256 MiB"
     );
     let suites: Vec<&str> = lines[2..].iter().filter_map(|l| l.split(' ').next()).collect();
-    assert_eq!(suites[..4], ["embedding", "memory", "copy", "custom"]);
+    assert_eq!(suites[..6], ["gemm", "embedding", "memory", "copy", "collective", "custom"]);
     has(&said.stdout, "to calibrations/synthetic-gpu-x8");
     has(&said.stdout, "more points need a kernel or more memory than this device has");
     let one = calibrate(&folder, "", "--device 3 --plan --format json").stdout;

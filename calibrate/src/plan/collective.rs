@@ -117,8 +117,8 @@ impl Line {
 
 fn level(exponent: u32) -> u8 {
     match exponent {
-        _ if exponent % 3 == 0 => 0,
-        _ if DENSE.contains(&exponent) || exponent % 2 == 0 => 1,
+        _ if exponent.is_multiple_of(3) => 0,
+        _ if DENSE.contains(&exponent) || exponent.is_multiple_of(2) => 1,
         _ => DEEPEST,
     }
 }

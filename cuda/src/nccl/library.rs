@@ -117,8 +117,8 @@ impl Library {
         Ok(UniqueId::from_nccl(&id))
     }
 
-    /// Takes away what NCCL was asked to log, and has it read its variables again; libraries from
-    /// before 2.2 or so go on as they are.
+    /// Takes away what NCCL was asked to log, and has it read its variables again; a library
+    /// without that function goes on as it is.
     pub fn be_silent(&self) {
         for name in ["NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"] {
             // SAFETY: NCCL's threads may read the environment meanwhile. Taking a variable away

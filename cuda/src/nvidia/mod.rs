@@ -5,7 +5,7 @@
 //! looked up before it is ([`symbols`]), because the bindings panic where one is missing.
 //!
 //! [`CudaDevice`] is the device; an [`operation`] is what it times, between events on a stream.
-//! Operations so far: copies between host and device, within a device and between two, fills,
+//! Operations: copies between host and device, within a device and between two, fills,
 //! matrix products through [`cublaslt`], and what our own kernels do: memory-bound ops and
 //! embedding bags. [`overheads`] times launching alone. [`kernels`] holds their sources and compiles
 //! them; without a compiler they are not supported, and everything else is.

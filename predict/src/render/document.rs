@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use kernelgauge_data::{Nanos, fields};
+use kernelgauge_data::{EVEN, Nanos, Point, fields};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
@@ -52,10 +52,17 @@ pub fn write_csv(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     writer.flush()
 }
 
+/// The fields of a point, without an imbalance that there is none of.
+pub(super) fn stated(point: &Point) -> impl Iterator<Item = (Cow<'static, str>, String)> {
+    let even = EVEN.to_string();
+    let says_nothing =
+        move |(name, value): &(Cow<'_, str>, String)| name == "imbalance" && *value == even;
+    fields::write_point(point).into_iter().filter(move |field| !says_nothing(field))
+}
+
 fn answer_fields(answer: &Answer<'_>) -> Vec<(Cow<'static, str>, Value)> {
     let mut all = vec![(Cow::Borrowed("family"), Value::from(answer.point.family().name()))];
-    let point = fields::write_point(answer.point);
-    all.extend(point.into_iter().map(|(name, text)| (name, typed(text))));
+    all.extend(stated(answer.point).map(|(name, text)| (name, typed(text))));
     let prediction = &answer.prediction;
     let named = [
         ("time_us", microseconds(prediction.time)),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::slice;
 
 use kernelgauge_data::units::four_digits;
-use kernelgauge_data::{Bytes, Point, Shift, fields};
+use kernelgauge_data::{Bytes, Point, Shift};
 use kernelgauge_model::{Basis, Explanation, RegionError, Step};
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,7 @@ pub fn json(explanation: &Explanation) -> Value {
         .nearest
         .iter()
         .map(|(point, time)| {
-            let fields = fields::write_point(point).into_iter();
+            let fields = super::document::stated(point);
             let mut all: Map<String, Value> =
                 fields.map(|(name, text)| (name.into_owned(), super::typed(text))).collect();
             all.insert("time_us".to_owned(), Value::from(time.us()));

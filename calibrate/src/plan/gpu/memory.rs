@@ -75,10 +75,11 @@ fn row_by_row(add: &mut impl FnMut(u8, (u64, u64))) {
             rows.iter().for_each(|rows| add(level as u8, (*rows, columns)));
         }
     }
-    // The narrowest and the widest; one row of millions, which kernels share among blocks.
+    // The narrowest and the widest; single rows so long that kernels share them among blocks.
     for (rows, columns) in [(MOST / COLUMNS.0 / 16, COLUMNS.0), (1, COLUMNS.1)] {
         add(0, (rows, columns));
     }
+    add(0, (1, 1 << 16));
     add(1, (1, 1 << 22));
     let mut shapes = Scatter::<2>::new();
     for (level, count) in SCATTERED.into_iter().enumerate() {

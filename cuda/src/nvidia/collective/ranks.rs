@@ -90,23 +90,28 @@ impl Ranks {
     ) -> Result<Self, Failure> {
         let contexts: Vec<Arc<Context>> =
             devices.iter().map(|device| Context::retain(*device)).collect::<Result<_, _>>()?;
+        // First what may fail and is easily undone.
+        let equip = |context: &Arc<Context>| {
+            let event = || Event::new(context);
+            let element = DeviceBuffer::new(context, 8)?;
+            Ok::<_, Failure>((Stream::new(context)?, event()?, event()?, element))
+        };
+        let equipment: Vec<_> = contexts.iter().map(equip).collect::<Result<_, _>>()?;
         let places = first..first + contexts.len() as u32;
         let communicators = join_all(library, id, places, count, limits, |rank| {
             contexts[(rank - first) as usize].make_current()
         })?;
-        let mut ranks = Ranks { library, count, locals: Vec::new() };
-        for (communicator, context) in communicators.into_iter().zip(contexts) {
-            ranks.locals.push(Local {
-                rank: communicator.place().rank,
-                stream: Stream::new(&context)?,
-                begin: Event::new(&context)?,
-                end: Event::new(&context)?,
-                element: DeviceBuffer::new(&context, 8)?,
-                communicator,
-                context,
-            });
-        }
-        Ok(ranks)
+        let parts = communicators.into_iter().zip(contexts).zip(equipment);
+        let local = |((communicator, context), (stream, begin, end, element))| Local {
+            rank: Communicator::place(&communicator).rank,
+            context,
+            stream,
+            begin,
+            end,
+            communicator,
+            element,
+        };
+        Ok(Ranks { library, count, locals: parts.map(local).collect() })
     }
 
     /// Enqueues one collective, `call` for each rank, and returns once it is launched.

@@ -94,9 +94,9 @@ impl Check {
     /// squares. Integers are exact.
     fn expected(&self, product: u64, row: u64, column: u64) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
-        for step in 0..self.point.k {
-            let a = self.a.at(self.problem.in_a(product, row, step));
-            let b = self.b.at(self.problem.in_b(product, step, column));
+        let a = self.a.line(self.problem.row_of_a(product, row));
+        let b = self.b.line(self.problem.column_of_b(product, column));
+        for (a, b) in a.zip(b).take(self.point.k as usize) {
             let term = a * b;
             sum += term;
             squares += term * term;
@@ -117,5 +117,52 @@ impl Check {
         let own = steps * f64::EPSILON;
         let writing = rounding * (sum.abs() + PARTS * partial);
         (sum, (additions + own) * partial + writing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernelgauge_data::{Dtype, GemmLayout};
+
+    use super::*;
+
+    const LAYOUTS: [GemmLayout; 3] = GemmLayout::STATED;
+
+    fn check(dtype: Dtype, k: u64, layout: GemmLayout) -> Check {
+        let point = GemmPoint { dtype, batch: 2, m: 48, n: 32, k, layout };
+        let kind = Kind::of(dtype).unwrap();
+        let contents = |elements, part| Contents::new(kind.operand, elements, 7, part);
+        let operands = (contents(2 * 48 * k, 0), contents(2 * k * 32, 1));
+        Check::new((&point, kind, Problem::of(&point)), operands, 1.0, 7)
+    }
+
+    #[test]
+    fn another_layout_or_product_is_beyond_the_tolerance_and_rounding_is_within() {
+        for dtype in [Dtype::F64, Dtype::F32, Dtype::Tf32, Dtype::F16, Dtype::Bf16, Dtype::Fp8] {
+            for k in [16, 1024, 16_384] {
+                let right = check(dtype, k, GemmLayout::Nt);
+                let (expected, tolerance) = right.expected(1, 40, 30);
+                let rounding = right.kind.result.rounding() * expected.abs();
+                assert!(tolerance > rounding, "{dtype} {k}");
+                let wrong: Vec<Check> = LAYOUTS.map(|layout| check(dtype, k, layout)).into();
+                let beyond = |found: f64| (found - expected).abs() > tolerance;
+                // Of a few other elements nearly all are told from the right one.
+                let others = (0..40).map(|row| right.expected(0, row, 3).0);
+                let told = others.filter(|found| beyond(*found)).count();
+                assert!(told >= 28, "{dtype} {k}: {told} of 40, {tolerance}");
+                let elements: Vec<f64> =
+                    wrong.iter().map(|each| each.expected(1, 40, 30).0).collect();
+                assert!(
+                    elements[1] == expected && elements[0] != expected && elements[2] != expected
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        let (expected, tolerance) = check(Dtype::Int8, 4096, GemmLayout::Nt).expected(1, 3, 5);
+        assert_eq!((expected.fract(), tolerance), (0.0, 0.0));
+        assert!(expected.abs() > 1000.0, "{expected}");
     }
 }

@@ -40,10 +40,17 @@ impl Contents {
         Contents { format, elements, block, values }
     }
 
-    /// The element at `index`.
-    pub fn at(&self, index: u64) -> f64 {
-        let length = self.values.len() as u64;
-        self.values.get((index % length.max(1)) as usize).copied().unwrap_or_default()
+    /// The element at `start` and every one `step` further on, without an end.
+    pub fn line(&self, (start, step): (u64, u64)) -> impl Iterator<Item = f64> {
+        let length = self.values.len().max(1);
+        let place = |index: u64| (index % length as u64) as usize;
+        let (mut at, step) = (place(start), place(step));
+        std::iter::from_fn(move || {
+            let value = self.values.get(at).copied();
+            at += step;
+            at -= if at >= length { length } else { 0 };
+            value
+        })
     }
 
     /// The operand in the memory of `context`.
@@ -77,10 +84,12 @@ mod tests {
     fn seeds_and_parts_differ_and_elements_repeat_with_the_block() {
         let one = Contents::new(Format::Bf16, 3 * BLOCK, 1, 0);
         assert_eq!(one.block.len(), 2 * BLOCK as usize);
-        assert_eq!(one.at(5), one.at(5 + 2 * BLOCK));
+        let some = |start, step| one.line((start, step)).take(3).collect::<Vec<f64>>();
+        assert_eq!(some(5, 7), some(5 + 2 * BLOCK, 7 + BLOCK));
+        assert_eq!(some(5, 7)[1..2], some(12, 1)[..1]);
         let values = |seed, part| {
             let contents = Contents::new(Format::Bf16, 64, seed, part);
-            (0..64).map(|index| contents.at(index)).collect::<Vec<f64>>()
+            contents.line((0, 1)).take(64).collect::<Vec<f64>>()
         };
         assert_eq!(values(1, 0), values(1, 0));
         assert_ne!(values(1, 0), values(1, 1));

@@ -54,16 +54,18 @@ impl Problem {
         }
     }
 
-    /// Element of the `step`th factor in our row `row`, of our `a`.
-    pub fn in_a(&self, product: u64, row: u64, step: u64) -> u64 {
+    /// Where in our `a` the factors of our row `row` are: the first, and from one to the next.
+    pub fn row_of_a(&self, product: u64, row: u64) -> (u64, u64) {
         let Matrix { rows, transposed, stride, .. } = self.second;
-        product * stride + if transposed { step * rows + row } else { row * rows + step }
+        let (start, step) = if transposed { (row, rows) } else { (row * rows, 1) };
+        (product * stride + start, step)
     }
 
-    /// Element of the `step`th factor in our column `column`, of our `b`.
-    pub fn in_b(&self, product: u64, step: u64, column: u64) -> u64 {
+    /// Where in our `b` those of our column `column` are.
+    pub fn column_of_b(&self, product: u64, column: u64) -> (u64, u64) {
         let Matrix { rows, transposed, stride, .. } = self.first;
-        product * stride + if transposed { column * rows + step } else { step * rows + column }
+        let (start, step) = if transposed { (column * rows, 1) } else { (column, rows) };
+        (product * stride + start, step)
     }
 }
 
@@ -96,10 +98,10 @@ mod tests {
             Problem::of(&GemmPoint { dtype: Dtype::F32, batch: 2, m: 5, n: 7, k: 11, layout })
         };
         let nn = of(GemmLayout::Nn);
-        assert_eq!((nn.in_a(1, 2, 3), nn.in_b(1, 3, 4)), (55 + 2 * 11 + 3, 77 + 3 * 7 + 4));
+        assert_eq!((nn.row_of_a(1, 2), nn.column_of_b(1, 4)), ((55 + 2 * 11, 1), (77 + 4, 7)));
         let nt = of(GemmLayout::Nt);
-        assert_eq!((nt.in_a(0, 2, 3), nt.in_b(0, 3, 4)), (2 * 11 + 3, 4 * 11 + 3));
+        assert_eq!((nt.row_of_a(0, 2), nt.column_of_b(0, 4)), ((2 * 11, 1), (4 * 11, 1)));
         let tn = of(GemmLayout::Tn);
-        assert_eq!((tn.in_a(0, 2, 3), tn.in_b(0, 3, 4)), (3 * 5 + 2, 3 * 7 + 4));
+        assert_eq!((tn.row_of_a(0, 2), tn.column_of_b(0, 4)), ((2, 5), (4, 7)));
     }
 }
