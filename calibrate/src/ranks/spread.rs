@@ -249,7 +249,7 @@ impl Device for SpreadDevice {
         let within = workload.within();
         let request = Request::Prepare(point.into(), cache, manner, seed);
         match workload.ask(&request, within)?.into_iter().next() {
-            Some(Answer::Prepared(kernel)) => workload.kernel = kernel,
+            Some(Answer::Prepared(kernel, _)) => workload.kernel = kernel,
             _ => return Err(none_there()),
         }
         Ok(Box::new(workload))
