@@ -116,7 +116,7 @@ fn fresh_points_of_a_gpu_that_fails_for_good_are_given_up() {
 fn one_allocation_without_room_costs_one_point() {
     let folder = folder("out-of-memory");
     let line = "--device 0 --quick --ops memory --out a";
-    let said = calibrate(&folder, "out_of_memory:6", line);
+    let said = calibrate(&folder, "out_of_memory:20", line);
     assert_eq!(said.code, 1, "{}", said.stderr);
     let table = fs::read_to_string(folder.join("a/samples/memory.csv")).unwrap();
     let failed: Vec<&str> = table.lines().filter(|line| line.contains("out of memory")).collect();

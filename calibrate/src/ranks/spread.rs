@@ -19,6 +19,7 @@ use super::gathering::Arrived;
 use super::tcp::Come;
 use crate::remote::wire::{Answer, Facts, Gpus, Request};
 use crate::remote::{Conversation, Deadlines, RemoteDevice, Stuck};
+use crate::sweep::is_of_device;
 
 /// Whether collectives of all ranks can be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -248,7 +249,7 @@ impl Device for SpreadDevice {
         let within = workload.within();
         let request = Request::Prepare(point.into(), cache, manner, seed);
         match workload.ask(&request, within)?.into_iter().next() {
-            Some(Answer::Prepared(kernel)) => workload.kernel = kernel,
+            Some(Answer::Prepared(kernel, _)) => workload.kernel = kernel,
             _ => return Err(none_there()),
         }
         Ok(Box::new(workload))
@@ -305,7 +306,7 @@ impl SpreadWorkload<'_> {
         if answers.is_err() || !matches!(request, Request::Prepare(..)) {
             self.stuck.note(&answers);
         }
-        if answers.is_err() {
+        if answers.as_ref().is_err_and(is_of_device) {
             *self.joined = Joined::Anew;
         }
         answers

@@ -177,8 +177,9 @@ impl Conversation {
             self.stuck.note(&answer);
         }
         match answer? {
-            Answer::Prepared(kernel) => Ok(Box::new(RemoteWorkload {
+            Answer::Prepared(kernel, has_result) => Ok(Box::new(RemoteWorkload {
                 kernel,
+                has_result,
                 operands,
                 longer,
                 each: None,
@@ -192,6 +193,7 @@ impl Conversation {
 /// A point whose operands are in place in the other process.
 struct RemoteWorkload<'device> {
     kernel: String,
+    has_result: bool,
     operands: Bytes,
     longer: Duration,
     /// The time of one execution, as last measured.
@@ -214,6 +216,10 @@ impl RemoteWorkload<'_> {
 impl Workload for RemoteWorkload<'_> {
     fn kernel(&self) -> &str {
         &self.kernel
+    }
+
+    fn has_result(&self) -> bool {
+        self.has_result
     }
 
     fn verify(&mut self) -> Result<(), Failure> {

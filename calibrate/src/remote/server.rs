@@ -91,7 +91,7 @@ fn prepared<R: Read + AsFd>(
         Ok(workload) => workload,
         Err(failure) => return Ok(Some(failure)),
     };
-    asked.answer(&Answer::Prepared(workload.kernel().to_owned()))?;
+    asked.answer(&Answer::Prepared(workload.kernel().to_owned(), workload.has_result()))?;
     while let Some(request) = asked.request()? {
         match about_prepared(workload.as_mut(), &request) {
             Ok(Answer::Released) => break,

@@ -104,7 +104,7 @@ fn a_process_that_is_not_of_this_program_is_refused() {
 #[test]
 fn whatever_a_process_does_costs_one_point_and_the_next_has_a_new_one() {
     let memory = || said(&Answer::Memory(kernelgauge_data::Bytes::new(4096)));
-    let prepared = || said(&Answer::Prepared("copy".to_owned()));
+    let prepared = || said(&Answer::Prepared("copy".to_owned(), true));
     let sticky = Failure::Device("CUDA_ERROR_ILLEGAL_ADDRESS".to_owned());
     let good = || opens(vec![memory(), prepared(), said(&Answer::Verified)]);
     for (last, words) in [

@@ -118,8 +118,8 @@ pub enum Answer {
     Memory(Bytes),
     /// To [`Request::Supports`]: why not, or nothing.
     Supports(Option<SkipReason>),
-    /// The operands are in place, for this kernel.
-    Prepared(String),
+    /// The operands are in place, for this kernel; whether there is a result to compare.
+    Prepared(String, bool),
     /// The result is right.
     Verified,
     /// To [`Request::Time`].
@@ -146,7 +146,7 @@ impl Answer {
                 matches!(request, Request::FreeMemory | Request::MemoryNeeded(..))
             }
             Answer::Supports(_) => matches!(request, Request::Supports(..)),
-            Answer::Prepared(_) => matches!(request, Request::Prepare(..)),
+            Answer::Prepared(..) => matches!(request, Request::Prepare(..)),
             Answer::Verified => matches!(request, Request::Verify),
             Answer::Timed(_) => matches!(request, Request::Time(_)),
             Answer::Released => matches!(request, Request::Release),
