@@ -21,6 +21,7 @@ pub mod device_list;
 pub mod doctor;
 pub mod elapsed;
 pub mod error;
+pub mod fastest;
 pub mod findings;
 pub mod finish;
 pub mod folder;

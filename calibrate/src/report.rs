@@ -5,6 +5,7 @@ use kernelgauge_data::{DataSet, Outcome, Record};
 use kernelgauge_model::VariantError;
 
 use crate::columns::Columns;
+use crate::fastest;
 use crate::findings;
 use crate::peers;
 use crate::plan::show::machine_line;
@@ -27,6 +28,7 @@ pub fn markdown(
         "Errors are those on points held out of the fit: whole lines where a variant has several, \
          else single points. The row of a family averages its variants, weighted by points.\n"
             .to_owned(),
+        fastest::markdown(data),
         of_variants(variants),
         clocks(&data.records),
         peers::markdown(&data.records),

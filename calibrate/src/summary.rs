@@ -7,6 +7,7 @@ use kernelgauge_model::{Model, RegionError, VariantError};
 use serde::Serialize;
 
 use crate::columns::Columns;
+use crate::fastest::{self, Fastest};
 
 /// The summary, as JSON states it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,6 +53,8 @@ pub struct FamilyError {
     pub p90_error: Option<f64>,
     /// Share of held-out points within the 90 % interval.
     pub coverage: Option<f64>,
+    /// The highest rate that was measured.
+    pub fastest: Option<Fastest>,
 }
 
 impl Summary {
@@ -66,7 +69,10 @@ impl Summary {
             skipped: 0,
             failed: 0,
             reasons: BTreeMap::new(),
-            families: Family::ALL.into_iter().filter_map(|family| of(family, errors)).collect(),
+            families: Family::ALL
+                .into_iter()
+                .filter_map(|family| of(family, data, errors))
+                .collect(),
             question: model.and_then(|model| question(data, model)),
         };
         for record in &data.records {
@@ -117,6 +123,7 @@ impl Summary {
             "points>",
             "held-out error (median / p90)>",
             "90 % interval covers>",
+            "fastest measured",
         ]);
         for row in &self.families {
             columns.row([
@@ -125,6 +132,7 @@ impl Summary {
                 row.points.to_string(),
                 errors(row.median_error, row.p90_error, row.held_out),
                 row.coverage.map_or("-".to_owned(), |share| covers(share, row.held_out)),
+                row.fastest.as_ref().map_or("-".to_owned(), Fastest::short),
             ]);
         }
         columns
@@ -166,7 +174,7 @@ pub fn inside(error: &VariantError) -> Option<RegionError> {
     error.held_out.unseen.or(error.held_out.fresh).or(error.held_out.known)
 }
 
-fn of(family: Family, errors: &[VariantError]) -> Option<FamilyError> {
+fn of(family: Family, data: &DataSet, errors: &[VariantError]) -> Option<FamilyError> {
     let rows: Vec<&VariantError> = errors.iter().filter(|error| error.family == family).collect();
     if rows.is_empty() {
         return None;
@@ -185,6 +193,7 @@ fn of(family: Family, errors: &[VariantError]) -> Option<FamilyError> {
         median_error: mean(|region| region.median),
         p90_error: mean(|region| region.p90),
         coverage: mean(|region| region.coverage),
+        fastest: fastest::of_family(data, family),
     })
 }
 

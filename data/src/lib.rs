@@ -26,6 +26,7 @@ pub mod measurement;
 pub mod nearest;
 pub mod point;
 pub mod quality;
+mod rate;
 pub mod statistics;
 pub mod table;
 pub mod units;
@@ -49,6 +50,7 @@ pub use point::{
     CustomPoint, Direction, Distribution, EVEN, EmbeddingPoint, GemmLayout, GemmPoint, MemoryOp,
     MemoryPoint, Optimizer, Point,
 };
+pub use rate::Rate;
 pub use units::{Bytes, Nanos, Shift};
 
 #[cfg(test)]

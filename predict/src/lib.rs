@@ -35,7 +35,6 @@ pub mod machine;
 mod notes;
 pub mod predictor;
 pub mod question;
-pub mod rate;
 pub mod render;
 pub mod shipped;
 pub mod usage;

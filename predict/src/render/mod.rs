@@ -11,12 +11,11 @@ pub use document::SCHEMA_VERSION;
 
 use std::io::{self, Write};
 
-use kernelgauge_data::{Dtype, Machine, Point};
+use kernelgauge_data::{Dtype, Machine, Point, Rate};
 use kernelgauge_model::{Explanation, Prediction};
 use serde_json::Value;
 
 use crate::args::Format;
-use crate::rate::Rate;
 
 /// A question with its answer.
 #[derive(Debug)]

@@ -7,7 +7,6 @@ use kernelgauge_data::{Family, Machine, Nanos};
 use kernelgauge_model::{Basis, DomainStatus};
 
 use super::{Answer, explain};
-use crate::rate::Rate;
 
 /// Libraries that execute one family of ops only.
 const LIBRARIES: [(&str, Family); 5] = [
@@ -23,7 +22,7 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     let interval = interval(prediction.low, prediction.high);
     write!(out, "{}   (90 %: {interval})", prediction.time)?;
     if let Some(rate) = answer.rate() {
-        write!(out, "   {}", rate_text(&rate))?;
+        write!(out, "   {rate}")?;
     }
     writeln!(out)?;
     if let (Some(_), Some((asked, used))) = (&answer.explanation, answer.answered_by) {
@@ -46,49 +45,6 @@ fn interval(low: Nanos, high: Nanos) -> String {
         _ => 1.0,
     };
     format!("{} .. {high_text} {unit}", four_digits(low.as_f64() / scale))
-}
-
-fn rate_text(rate: &Rate) -> String {
-    let share = |of_peak: Option<f64>| match of_peak {
-        Some(share) => format!(", {} % of peak", three_digits(share * 100.0)),
-        None => String::new(),
-    };
-    match *rate {
-        Rate::Arithmetic { tflop_s, of_peak } => {
-            format!("{}{}", scaled(tflop_s, ["TFLOP/s", "GFLOP/s", "MFLOP/s"]), share(of_peak))
-        }
-        Rate::Traffic { gb_s, of_peak } => {
-            format!("{}{}", scaled(gb_s, ["GB/s", "MB/s", "kB/s"]), share(of_peak))
-        }
-        Rate::Collective { algorithm_gb_s, bus_gb_s } => format!(
-            "algorithm bandwidth {}, bus bandwidth {}",
-            scaled(algorithm_gb_s, ["GB/s", "MB/s", "kB/s"]),
-            scaled(bus_gb_s, ["GB/s", "MB/s", "kB/s"])
-        ),
-    }
-}
-
-/// `value` in the first of `units`, each a thousand of the next, that needs no two zeros in
-/// front.
-fn scaled(mut value: f64, units: [&str; 3]) -> String {
-    let mut unit = units[0];
-    for smaller in &units[1..] {
-        if value >= 0.1 || value <= 0.0 {
-            break;
-        }
-        (value, unit) = (value * 1e3, smaller);
-    }
-    format!("{} {unit}", three_digits(value))
-}
-
-/// `value` with three significant digits; whole where it has more before the point.
-fn three_digits(value: f64) -> String {
-    if value >= 100.0 {
-        return format!("{value:.0}");
-    }
-    let magnitude = if value > 0.0 { value.log10().floor() } else { 0.0 };
-    let scale = 10_f64.powf(2.0 - magnitude);
-    four_digits((value * scale).round() / scale)
 }
 
 fn rests_on(answer: &Answer<'_>) -> String {
@@ -146,20 +102,6 @@ mod tests {
     }
 
     #[test]
-    fn a_small_rate_has_a_smaller_unit() {
-        let units = ["TFLOP/s", "GFLOP/s", "MFLOP/s"];
-        for (value, shown) in [
-            (817.7, "818 TFLOP/s"),
-            (0.1, "0.1 TFLOP/s"),
-            (0.0666, "66.6 GFLOP/s"),
-            (8.06e-7, "0.806 MFLOP/s"),
-            (0.0, "0 TFLOP/s"),
-        ] {
-            assert_eq!(scaled(value, units), shown);
-        }
-    }
-
-    #[test]
     fn only_the_software_of_the_family_is_stated() {
         let software = [("nccl", "2.29.2"), ("vllm", "0.24.0")];
         let machine = Machine {
@@ -173,14 +115,5 @@ mod tests {
         let of = |family| software_of(family, &machine).map(|(name, _)| name.as_str()).collect();
         let names: [Vec<&str>; 2] = [of(Family::Gemm), of(Family::Collective)];
         assert_eq!(names, [["vllm"], ["nccl"]]);
-    }
-
-    #[test]
-    fn rates_have_three_digits() {
-        for (value, shown) in
-            [(817.7, "818"), (1234.6, "1235"), (82.66, "82.7"), (0.012_34, "0.0123"), (0.0, "0")]
-        {
-            assert_eq!(three_digits(value), shown);
-        }
     }
 }

@@ -1,6 +1,11 @@
-//! How fast a predicted time means the hardware runs: TFLOP/s, GB/s, bus bandwidth.
+//! How fast a time means that the hardware runs: TFLOP/s, GB/s, bus bandwidth.
 
-use kernelgauge_data::{Bytes, Dtype, Machine, Nanos, Point};
+use std::fmt;
+
+use crate::dtype::Dtype;
+use crate::machine::Machine;
+use crate::point::Point;
+use crate::units::{Bytes, Nanos, four_digits};
 
 /// The rate people judge an op of its kind by. Bandwidths are decimal GB/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,4 +81,84 @@ fn arithmetic(point: &Point, dtype: Dtype, time: Nanos, machine: &Machine) -> Ra
     let tflop_s = point.work().flops / time.as_f64() / 1e3;
     let peak = machine.hardware.peak_tflop_s.get(dtype.name());
     Rate::Arithmetic { tflop_s, of_peak: peak.map(|peak| tflop_s / peak) }
+}
+
+/// `818 TFLOP/s, 83 % of peak`; three significant digits.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = |of_peak: Option<f64>| match of_peak {
+            Some(share) => format!(", {} % of peak", three_digits(share * 100.0)),
+            None => String::new(),
+        };
+        match *self {
+            Rate::Arithmetic { tflop_s, of_peak } => {
+                write!(
+                    f,
+                    "{}{}",
+                    scaled(tflop_s, ["TFLOP/s", "GFLOP/s", "MFLOP/s"]),
+                    share(of_peak)
+                )
+            }
+            Rate::Traffic { gb_s, of_peak } => {
+                write!(f, "{}{}", scaled(gb_s, ["GB/s", "MB/s", "kB/s"]), share(of_peak))
+            }
+            Rate::Collective { algorithm_gb_s, bus_gb_s } => write!(
+                f,
+                "algorithm bandwidth {}, bus bandwidth {}",
+                scaled(algorithm_gb_s, ["GB/s", "MB/s", "kB/s"]),
+                scaled(bus_gb_s, ["GB/s", "MB/s", "kB/s"])
+            ),
+        }
+    }
+}
+
+/// `value` in the first of `units`, each a thousand of the next, that needs no two zeros in
+/// front.
+fn scaled(mut value: f64, units: [&str; 3]) -> String {
+    let mut unit = units[0];
+    for smaller in &units[1..] {
+        if value >= 0.1 || value <= 0.0 {
+            break;
+        }
+        (value, unit) = (value * 1e3, smaller);
+    }
+    format!("{} {unit}", three_digits(value))
+}
+
+/// `value` with three significant digits; whole where it has more before the point.
+fn three_digits(value: f64) -> String {
+    if value >= 100.0 {
+        return format!("{value:.0}");
+    }
+    let magnitude = if value > 0.0 { value.log10().floor() } else { 0.0 };
+    let scale = 10_f64.powf(2.0 - magnitude);
+    four_digits((value * scale).round() / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_rate_has_a_smaller_unit() {
+        let units = ["TFLOP/s", "GFLOP/s", "MFLOP/s"];
+        for (value, shown) in [
+            (817.7, "818 TFLOP/s"),
+            (0.1, "0.1 TFLOP/s"),
+            (0.0666, "66.6 GFLOP/s"),
+            (8.06e-7, "0.806 MFLOP/s"),
+            (0.0, "0 TFLOP/s"),
+        ] {
+            assert_eq!(scaled(value, units), shown);
+        }
+    }
+
+    #[test]
+    fn rates_have_three_digits() {
+        for (value, shown) in
+            [(817.7, "818"), (1234.6, "1235"), (82.66, "82.7"), (0.012_34, "0.0123"), (0.0, "0")]
+        {
+            assert_eq!(three_digits(value), shown);
+        }
+    }
 }
