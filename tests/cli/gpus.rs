@@ -25,10 +25,9 @@ fn eight_gpus_are_planned_with_points_memory_and_time() {
     let said = calibrate(&folder, "", "--device 0..7 --plan");
     assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{}", said.stdout);
     let lines: Vec<&str> = said.stdout.lines().collect();
-    assert_eq!(
-        lines[0],
-        "machine   synthetic-gpu-x8: 8 x Synthetic GPU, 100 multiprocessors, 256 MiB"
-    );
+    let machine = "machine   synthetic-gpu-x8: 8 x Synthetic GPU (nvswitch), 100 multiprocessors, \
+                   256 MiB, cuda 13.0, driver 580.00.00";
+    assert_eq!(lines[0], machine);
     let suites: Vec<&str> = lines[2..].iter().filter_map(|l| l.split(' ').next()).collect();
     assert_eq!(suites[..6], ["gemm", "embedding", "memory", "copy", "collective", "custom"]);
     has(&said.stdout, "to calibrations/synthetic-gpu-x8");

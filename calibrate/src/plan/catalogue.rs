@@ -55,7 +55,7 @@ impl Catalogue {
     pub(super) fn rates(self) -> Rates {
         match self {
             Catalogue::Processor => PROCESSOR,
-            Catalogue::Gpu { .. } => GPU,
+            Catalogue::Gpu { links, .. } => GPU.linked(links),
         }
     }
 

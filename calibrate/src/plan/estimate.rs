@@ -4,7 +4,7 @@
 //! corrected by what points really take while a run goes on (`sweep::pace`). It never reaches
 //! a model.
 
-use kernelgauge_data::{CacheState, CopyDirection, Dtype, Nanos, Point};
+use kernelgauge_data::{CacheState, CopyDirection, Dtype, Links, Nanos, Point};
 
 /// Rates of a modest pair of processor cores.
 pub const PROCESSOR: Rates = Rates {
@@ -12,6 +12,7 @@ pub const PROCESSOR: Rates = Rates {
     tensor_cores: false,
     gb_s: 8.0,
     link_gb_s: 8.0,
+    peer_gb_s: 8.0,
     fill_gb_s: 1.0,
     repeat_gb_s: 1.0,
     product_overhead: 0.0,
@@ -23,6 +24,7 @@ pub const GPU: Rates = Rates {
     tensor_cores: true,
     gb_s: 800.0,
     link_gb_s: 10.0,
+    peer_gb_s: 10.0,
     fill_gb_s: 1.0,
     repeat_gb_s: 400.0,
     product_overhead: 4e7,
@@ -48,6 +50,8 @@ pub struct Rates {
     gb_s: f64,
     /// GB/s between its memory and any other.
     link_gb_s: f64,
+    /// The same between two GPUs.
+    peer_gb_s: f64,
     /// GB/s at which operands are filled.
     fill_gb_s: f64,
     /// GB/s at which operands of kernels and matrix products are filled: a GPU repeats a block
@@ -61,6 +65,16 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// The same with GPUs linked by `links`: modestly, a fifth of the 450 GB/s that NVIDIA states
+    /// for one direction of an H100's NVLink.
+    pub fn linked(self, links: Links) -> Self {
+        let peer_gb_s = match links {
+            Links::Nvswitch | Links::Nvlink => 90.0,
+            _ => self.peer_gb_s,
+        };
+        Rates { peer_gb_s, ..self }
+    }
+
     /// One execution of `point`.
     pub fn execution(self, point: &Point) -> Nanos {
         let work = point.work();
@@ -69,7 +83,11 @@ impl Rates {
             _ => 1.0,
         };
         let arithmetic = work.flops * slowness / self.gflop_s;
-        let gb_s = if is_between_memories(point) { self.link_gb_s } else { self.gb_s };
+        let gb_s = match between(point) {
+            Between::Nothing => self.gb_s,
+            Between::HostAndDevice => self.link_gb_s,
+            Between::Devices => self.peer_gb_s,
+        };
         Nanos::saturating(1_000.0 + arithmetic.max(work.bytes() / gb_s))
     }
 
@@ -98,17 +116,29 @@ impl Rates {
     }
 
     fn fill_gb_s(self, point: &Point) -> f64 {
-        let repeated = matches!(point, Point::Gemm(_) | Point::Memory(_) | Point::Embedding(_));
+        let repeated = !matches!(point, Point::Copy(_) | Point::Custom(_) | Point::Attention(_));
         if repeated { self.repeat_gb_s } else { self.fill_gb_s }
     }
 }
 
-fn is_between_memories(point: &Point) -> bool {
+/// Whose memories a point moves bytes between.
+enum Between {
+    Nothing,
+    HostAndDevice,
+    Devices,
+}
+
+fn between(point: &Point) -> Between {
     use CopyDirection::{DeviceToHost, HostToDevice, PeerToPeer};
-    matches!(
-        point,
-        Point::Copy(copy) if matches!(copy.direction, HostToDevice | DeviceToHost | PeerToPeer)
-    ) || matches!(point, Point::Collective(_))
+    match point {
+        Point::Collective(_) => Between::Devices,
+        Point::Copy(copy) => match copy.direction {
+            PeerToPeer => Between::Devices,
+            HostToDevice | DeviceToHost => Between::HostAndDevice,
+            _ => Between::Nothing,
+        },
+        _ => Between::Nothing,
+    }
 }
 
 /// Bytes of the operands, for embeddings all rows of the tables and not only those touched.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use kernelgauge_cuda::Device;
-use kernelgauge_data::{Bytes, Family, Machine, Nanos};
+use kernelgauge_data::{Bytes, Family, Links, Machine, Nanos};
 use serde::Serialize;
 
 use super::Plan;
@@ -126,18 +126,24 @@ impl Overview {
 }
 
 /// `host-x86-64: Intel(R) Xeon(R), 2 threads, 23.4 GiB`,
-/// `h200-x8: 8 x NVIDIA H200, 132 multiprocessors, 141 GiB`
+/// `h200-x8: 8 x NVIDIA H200 (nvswitch), 132 multiprocessors, 141 GiB, cuda 13.0, driver 580.65.06`
 pub fn machine_line(machine: &Machine) -> String {
     let several = if machine.count > 1 { format!("{} x ", machine.count) } else { String::new() };
     let mut text = format!("{}: {several}{}", machine.name, machine.device);
     if let Some(units) = machine.hardware.units {
         // Every GPU states the version of CUDA, and no processor does.
         let is_gpu = machine.software.contains_key("cuda");
+        if machine.count > 1 && machine.links != Links::Unstated {
+            text.push_str(&format!(" ({})", machine.links));
+        }
         let unit = if is_gpu { "multiprocessor" } else { "thread" };
         text.push_str(&format!(", {units} {unit}{}", if units == 1 { "" } else { "s" }));
     }
     if let Some(memory) = machine.hardware.memory_bytes {
         text.push_str(&format!(", {}", Bytes::new(memory)));
+    }
+    for (library, version) in &machine.software {
+        text.push_str(&format!(", {library} {version}"));
     }
     text
 }

@@ -88,13 +88,28 @@ impl DeviceBuffer {
     /// # Errors
     /// What the driver says.
     pub fn repeat(&self, written: usize, stream: &Stream) -> Result<(), Failure> {
-        let mut done = written.min(self.bytes);
-        while done > 0 && done < self.bytes {
-            let part = done.min(self.bytes - done);
-            let target = self.place(done, part)?;
+        self.repeat_within(0, written, self.bytes, stream)
+    }
+
+    /// The same of the `bytes` bytes from `start` on.
+    ///
+    /// # Errors
+    /// When they do not fit, or what the driver says.
+    pub fn repeat_within(
+        &self,
+        start: usize,
+        written: usize,
+        bytes: usize,
+        stream: &Stream,
+    ) -> Result<(), Failure> {
+        let source = self.place(start, bytes)?;
+        let mut done = written.min(bytes);
+        while done > 0 && done < bytes {
+            let part = done.min(bytes - done);
+            let target = source + done as u64;
             // SAFETY: both ranges lie within the allocation and do not overlap, and it lives
             // until the stream was waited for.
-            unsafe { result::memcpy_dtod_async(target, self.pointer, part, stream.raw()) }
+            unsafe { result::memcpy_dtod_async(target, source, part, stream.raw()) }
                 .map_err(failed("cuMemcpyDtoDAsync"))?;
             done += part;
         }

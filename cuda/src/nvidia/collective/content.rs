@@ -14,6 +14,9 @@ const LENGTH: u64 = 65_521;
 /// Places between two ranks, and what each turn through the table shifts it by.
 const RANK_STRIDE: u64 = 7_919;
 const TURN_STRIDE: u64 = 331;
+/// Elements after which all of that begins anew: what lies beyond is copied on the GPU, because
+/// the host would take seconds to write the gigabytes of a large collective.
+const BLOCK: u64 = 64 * LENGTH;
 /// Up to so many ranks numbers go from -2 to 2, else from -1 to 1: sums of bf16 are exact up to
 /// 256, those of int8 end at 127.
 const FEW_RANKS: u32 = 60;
@@ -44,19 +47,32 @@ impl Content {
         !matches!(dtype, Dtype::Fp8 | Dtype::Fp8Block | Dtype::Tf32)
     }
 
+    /// Bytes of an element.
+    pub fn size(&self) -> u64 {
+        self.dtype.size()
+    }
+
     /// The number that `rank` sends at `place` of its buffer.
     pub fn number(&self, rank: u64, place: u64) -> i64 {
-        let turn = place / LENGTH;
-        let at = (place % LENGTH + turn * TURN_STRIDE % LENGTH + rank * RANK_STRIDE) % LENGTH;
+        let place = place % BLOCK;
+        let at = (place % LENGTH + first(rank, place / LENGTH)) % LENGTH;
         i64::from(self.table[at as usize])
     }
 
-    /// The bytes that `rank` sends, `elements` of them.
+    /// The bytes of the first of `elements` elements that `rank` sends, up to a block of them,
+    /// which the others repeat.
     pub fn sent(&self, rank: u64, elements: u64) -> Vec<u8> {
         let size = self.dtype.size() as usize;
-        let mut bytes = Vec::with_capacity(elements as usize * size);
-        for place in 0..elements {
-            bytes.extend_from_slice(&self.encoded(self.number(rank, place))[..size]);
+        let encoded = self.table.iter().map(|number| self.encoded(i64::from(*number)));
+        let turn: Vec<u8> = encoded.flat_map(|bytes| bytes.into_iter().take(size)).collect();
+        let twice = [turn.as_slice(), turn.as_slice()].concat();
+        let mut left = elements.min(BLOCK) as usize * size;
+        let mut bytes = Vec::with_capacity(left);
+        for number in 0..BLOCK / LENGTH {
+            let start = first(rank, number) as usize * size;
+            let part = left.min(turn.len());
+            bytes.extend_from_slice(&twice[start..start + part]);
+            left -= part;
         }
         bytes
     }
@@ -105,6 +121,11 @@ impl Content {
         }
         bytes
     }
+}
+
+/// Where in the table a turn of `rank` begins.
+fn first(rank: u64, turn: u64) -> u64 {
+    (turn * TURN_STRIDE + rank * RANK_STRIDE) % LENGTH
 }
 
 /// The bits of a whole number below 2048 in half precision.
@@ -159,6 +180,21 @@ mod tests {
         assert_ne!(row(0, 0), row(0, LENGTH));
         assert_ne!(row(0, 0), row(0, 1));
         assert!((0..4 * LENGTH).all(|place| (-2..=2).contains(&content.number(7, place))));
+    }
+
+    #[test]
+    fn what_is_sent_are_the_numbers_and_repeats_after_a_block() {
+        let content = Content::new(3, 8, Dtype::Int8);
+        for elements in [1, LENGTH - 1, 3 * LENGTH + 5, BLOCK, 2 * BLOCK] {
+            let sent = content.sent(5, elements);
+            assert_eq!(sent.len() as u64, elements.min(BLOCK));
+            let numbers = (0..).zip(&sent).step_by(997);
+            for (place, byte) in numbers {
+                assert_eq!(i64::from(*byte as i8), content.number(5, place), "{place}");
+                assert_eq!(content.number(5, place), content.number(5, place + BLOCK));
+            }
+        }
+        assert_eq!(Content::new(3, 8, Dtype::F64).sent(0, 3).len(), 24);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::ranks::Local;
 use super::shape::Shape;
 use crate::nccl::DevicePointer;
 use crate::nvidia::memory::DeviceBuffer;
+use crate::nvidia::stream::Stream;
 
 /// What a result holds before the collective that is compared.
 const SPOILED: u8 = 0xa5;
@@ -57,26 +58,30 @@ impl Operand {
         let send = buffer(if in_place { sent.max(received) } else { sent })?;
         let receive = if in_place { None } else { Some(buffer(received)?) };
         let operand = Operand { rank, send, receive, send_at, receive_at, sent };
-        operand.fill(content)?;
+        operand.fill(content, &local.stream)?;
         Ok(operand)
     }
 
-    /// Writes what is sent.
+    /// Writes what is sent, or enqueues that.
     ///
     /// # Errors
     /// What the driver says.
-    pub fn fill(&self, content: &Content) -> Result<(), Failure> {
-        self.send.write(self.send_at as usize, &content.sent(self.rank, self.sent))
+    pub fn fill(&self, content: &Content, stream: &Stream) -> Result<(), Failure> {
+        let block = content.sent(self.rank, self.sent);
+        let start = self.send_at as usize;
+        self.send.write(start, &block)?;
+        let bytes = (self.sent * content.size()) as usize;
+        self.send.repeat_within(start, block.len(), bytes, stream)
     }
 
     /// Makes ready for an execution whose result is compared.
     ///
     /// # Errors
     /// What the driver says.
-    pub fn renew(&self, content: &Content) -> Result<(), Failure> {
+    pub fn renew(&self, content: &Content, stream: &Stream) -> Result<(), Failure> {
         match &self.receive {
             Some(receive) => receive.clear(SPOILED),
-            None => self.fill(content),
+            None => self.fill(content, stream),
         }
     }
 

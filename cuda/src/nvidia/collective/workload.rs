@@ -124,7 +124,10 @@ impl<'device> CollectiveWorkload<'device> {
     }
 
     fn verified(&self) -> Result<(), Failure> {
-        self.operands.iter().try_for_each(|operand| operand.renew(&self.content))?;
+        let pairs = self.operands.iter().zip(&self.ranks()?.locals);
+        pairs
+            .map(|(operand, local)| operand.renew(&self.content, &local.stream))
+            .collect::<Result<(), _>>()?;
         self.enqueue()?;
         self.finish(1)?;
         self.operands.iter().try_for_each(|operand| operand.compare(&self.shape, &self.content))
