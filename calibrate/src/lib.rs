@@ -35,6 +35,7 @@ pub mod open;
 pub mod peers;
 pub mod plan;
 pub mod progress;
+mod question;
 pub mod ranks;
 pub mod remote;
 pub mod report;

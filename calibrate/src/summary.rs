@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kernelgauge_data::{DataSet, Family, Origin, Outcome, Point};
+use kernelgauge_data::{DataSet, Family, Origin, Outcome};
 use kernelgauge_model::{Model, RegionError, VariantError};
 use serde::Serialize;
 
 use crate::columns::Columns;
 use crate::fastest::{self, Fastest};
+use crate::question;
 
 /// The summary, as JSON states it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,7 +74,7 @@ impl Summary {
                 .into_iter()
                 .filter_map(|family| of(family, data, errors))
                 .collect(),
-            question: model.and_then(|model| question(data, model)),
+            question: model.and_then(|model| question::first(data, model)),
         };
         for record in &data.records {
             let reason = match &record.outcome {
@@ -194,29 +195,6 @@ fn of(family: Family, data: &DataSet, errors: &[VariantError]) -> Option<FamilyE
         p90_error: mean(|region| region.p90),
         coverage: mean(|region| region.coverage),
         fastest: fastest::of_family(data, family),
-    })
-}
-
-/// A question about the middle of what was measured: the first family that has a model.
-fn question(data: &DataSet, model: &Model) -> Option<String> {
-    let family = *model.families().first()?;
-    let mut points: Vec<&Point> = data
-        .records
-        .iter()
-        .filter(|record| record.fit_time().is_some())
-        .map(|record| &record.point)
-        .filter(|point| point.family() == family)
-        .collect();
-    points.sort_by(|a, b| a.work().bytes().total_cmp(&b.work().bytes()));
-    let point = points.get(points.len() / 2)?;
-    Some(match point {
-        Point::Gemm(gemm) => {
-            format!("predict gemm -m {} -n {} -k {} --dtype {}", gemm.m, gemm.n, gemm.k, gemm.dtype)
-        }
-        Point::Copy(copy) => {
-            format!("predict copy --direction {} --bytes {}", copy.direction, copy.bytes)
-        }
-        _ => "predict machines".to_owned(),
     })
 }
 

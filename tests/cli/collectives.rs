@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::command::Said;
-use crate::stand_in::{calibrate_with, folder, with_nccl};
+use crate::stand_in::{calibrate_with, folder, suggestion_is_answered, with_nccl};
 
 /// Memory of a GPU that leaves few MiB for operands: what is moved is moved for real.
 const SMALL: (&str, &str) = ("KERNELGAUGE_FAKE_MEMORY", "81");
@@ -39,6 +39,7 @@ fn collectives_of_two_gpus_are_verified_with_versions_and_links() {
     with_nccl(&folder);
     let said = measure(&folder, &[], "--device 0,1");
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    suggestion_is_answered(&folder, &said);
     let table = table(&folder);
     for kernel in [
         "ncclAllReduce 2.29.2 (in flight)",

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::command::Said;
-use crate::stand_in::{add_cublas_lt, calibrate, calibrate_with, folder, remove_from};
+use crate::stand_in::{
+    add_cublas_lt, calibrate, calibrate_with, folder, remove_from, suggestion_is_answered,
+};
 
 /// MiB of a GPU that has room for the smaller products alone, which take no time here.
 const MEMORY: &str = "86";
@@ -37,6 +39,7 @@ fn products_of_every_type_and_layout_are_verified_and_answer_questions() {
     let folder = with_library("gemm");
     let said = measure(&folder, "", "");
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    suggestion_is_answered(&folder, &said);
     let rows = tried(&folder);
     assert!(rows.iter().all(|row| row["verified"] == "true"), "{rows:?}");
     for (dtype, layout) in [

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::stand_in::{calibrate, calibrate_with, folder};
+use crate::stand_in::{calibrate, calibrate_with, folder, suggestion_is_answered};
 
 /// MiB of a GPU that leave room for operands of 16 MiB: points are quick.
 const SMALL: (&str, &str) = ("KERNELGAUGE_FAKE_MEMORY", "96");
@@ -44,6 +44,7 @@ fn a_run_measures_every_route_and_says_that_it_is_synthetic() {
     let folder = folder("run");
     let said = calibrate_with(&folder, &[SMALL], "--device 0,1 --quick --out a");
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    suggestion_is_answered(&folder, &said);
     has(&said.stdout, "synthetic-gpu-x2 (synthetic), ");
     let table = fs::read_to_string(folder.join("a/samples/copy.csv")).unwrap();
     for kernel in [

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::stand_in::{calibrate_with, folder, folder_with_kernels};
+use crate::stand_in::{calibrate_with, folder, folder_with_kernels, suggestion_is_answered};
 
 /// MiB of a GPU that has 2 MiB free for operands: kernels run for real.
 const MEMORY: (&str, &str) = ("KERNELGAUGE_FAKE_MEMORY", "82");
@@ -56,6 +56,7 @@ fn every_memory_op_runs_in_three_types_and_is_verified() {
     let line = "--device 0 --quick --ops memory --samples 6 --out a";
     let said = calibrate_with(&folder, &[MEMORY], line);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    suggestion_is_answered(&folder, &said);
     let table = Table::read(&folder, "memory.csv").with_status("ok");
     assert!(table.column("verified").iter().all(|verified| *verified == "true"));
     let (ops, types) = (table.column("op"), table.column("dtype"));
@@ -195,6 +196,7 @@ fn launching_is_measured_as_lines_over_how_often() {
     let line = "--device 0 --quick --ops custom --samples 6 --out a";
     let said = calibrate_with(&folder, &[MEMORY], line);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    suggestion_is_answered(&folder, &said);
     let files: Vec<String> = fs::read_dir(folder.join("a/samples"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())

@@ -112,3 +112,14 @@ pub fn said(command: &mut Command) -> Said {
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
+
+/// The question that a calibration suggests at its end is one that its model answers.
+pub fn suggestion_is_answered(folder: &Path, said: &Said) {
+    let line = said.stderr.lines().find_map(|line| line.strip_prefix("try: predict ")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_predict"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{line}: {output:?}");
+}
