@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::stand_in::{command, folder};
+use crate::stand_in::{command, folder, with_nccl};
 
 const LINE: &str = "--device 0..7 --quick --ops memory --out a --join-within 10s";
 
@@ -98,6 +98,37 @@ fn ranks_of_every_launcher_measure_as_one_machine() {
         });
         assert_eq!(locks.count(), 3, "{name}");
     }
+}
+
+#[test]
+fn a_collective_of_all_ranks_is_measured_by_all_of_them() {
+    let folder = folder("ranks-collective");
+    with_nccl(&folder);
+    fs::create_dir_all(folder.join("exchange")).unwrap();
+    let line = "--device 0..7 --quick --samples 3 --ops collective --budget 4s --out a";
+    let started = [1, 0, 2].map(|rank| {
+        let mut command = command(&folder, "", line);
+        command
+            .env("KERNELGAUGE_FAKE_NCCL_FOLDER", folder.join("exchange"))
+            .env("KERNELGAUGE_FAKE_MEMORY", "82");
+        start(command, with_job(rank, "collective"))
+    });
+    let ended = started.map(|child| end(child, Duration::from_secs(60)));
+    for (output, rank) in ended.iter().zip([1, 0, 2]) {
+        // Four seconds may end the first pass early, which rank 0 says.
+        let codes = if rank == 0 { [Some(0), Some(4)] } else { [Some(0); 2] };
+        assert!(codes.contains(&output.status.code()), "{rank}: {}", words(output));
+    }
+    let table = fs::read_to_string(folder.join("a/samples/collective.csv")).unwrap();
+    let heading: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let at = |name: &str| heading.iter().position(|column| *column == name).unwrap();
+    let rows: Vec<Vec<&str>> =
+        table.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let of_all: Vec<&Vec<&str>> = rows.iter().filter(|row| row[at("ranks")] == "3").collect();
+    let measured = of_all.iter().filter(|row| !row[at("time_us")].is_empty()).count();
+    assert!(measured > 20, "{measured} of {}: {table}", of_all.len());
+    assert!(!table.contains(",failed,"), "{table}");
+    assert!(table.contains("ncclAllReduce 2.29.2 (in flight)"), "{table}");
 }
 
 #[test]
