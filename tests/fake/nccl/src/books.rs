@@ -12,11 +12,16 @@ use super::{Answer, IN_PROGRESS, INVALID_ARGUMENT, REMOTE_ERROR, SUCCESS, faults
 /// How often a launch is asked about before it is done.
 const LAUNCH_QUESTIONS: u32 = 2;
 
+/// What is in the exchange once a communicator has ended.
+pub const ENDED: &str = "ended";
+
 /// One rank's end of a communicator.
 pub struct Member {
     pub id: String,
     pub rank: i32,
     pub ranks: i32,
+    /// All ranks have joined.
+    formed: bool,
     /// Questions until the last call is done.
     pub pending: u32,
     /// Collectives it has enqueued.
@@ -36,6 +41,7 @@ impl Member {
             id,
             rank,
             ranks,
+            formed: false,
             pending: LAUNCH_QUESTIONS,
             enqueued: 0,
             queue: VecDeque::new(),
@@ -115,11 +121,16 @@ impl Books {
         if !faults::hangs("PEER") && self.lost(member) {
             return REMOTE_ERROR;
         }
-        if faults::hangs("INIT") || !self.complete(member) {
+        let hangs = faults::hangs("INIT")
+            || !member.formed && faults::hangs_later(|| self.exchange.get(ENDED).is_some());
+        if hangs || !self.complete(member) {
             return IN_PROGRESS;
         }
         if let Some(code) = faults::number("INIT").or(faults::number("ASYNC")) {
             return code;
+        }
+        if let Some(member) = self.members.get_mut(&handle) {
+            member.formed = true;
         }
         match self.members.get_mut(&handle) {
             Some(member) if member.pending > 0 => {
@@ -294,7 +305,7 @@ impl Books {
                 let data = op.sent(rank, ranks).unwrap_or_default();
                 self.exchange.put(&name, data);
             } else {
-                if faults::hangs("COLLECTIVE") {
+                if is_stuck(&op) {
                     return false;
                 }
                 let Some(data) = self.exchange.get(&name) else { continue };
