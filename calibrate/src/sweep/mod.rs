@@ -118,10 +118,8 @@ fn without(
     counts: impl Fn(&Outcome) -> bool,
 ) -> Vec<usize> {
     let records = contents.records().into_iter();
-    let done: BTreeSet<usize> = records
-        .filter(|(_, record)| counts(&record.outcome))
-        .map(|(index, _)| index)
-        .collect();
+    let done: BTreeSet<usize> =
+        records.filter(|(_, record)| counts(&record.outcome)).map(|(index, _)| index).collect();
     setting.selected.iter().copied().filter(|index| !done.contains(index)).collect()
 }
 

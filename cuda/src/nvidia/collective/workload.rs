@@ -50,7 +50,8 @@ impl<'device> CollectiveWorkload<'device> {
         let content = Content::new(seed, point.ranks as u32, point.dtype);
         let in_place = manner == Manner::InPlace;
         let operand = |local| Operand::new(local, point, &shape, &content, in_place);
-        let operands = home.ranks(point.ranks)?.locals.iter().map(operand).collect::<Result<_, _>>()?;
+        let operands =
+            home.ranks(point.ranks)?.locals.iter().map(operand).collect::<Result<_, _>>()?;
         let call = match Route::of(point.collective, &library) {
             Route::Call(function) => function.name(),
             Route::SendsAndReceives => "ncclSend and ncclRecv",
