@@ -3,20 +3,19 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::command::Said;
 use crate::ranks::{end, start, with_job, words};
-use crate::stand_in::{command, folder, said, with_nccl};
+use crate::stand_in::{command, folder, with_nccl};
 
 /// Ranks end within this, whatever becomes of their collectives: their limits are shortened.
 const LIMIT: Duration = Duration::from_secs(60);
 const LINE: &str = "--device 0..7 --quick --max-time-per-point 2ms --ops collective --out a";
 
 /// A folder with the stand-ins, and one that ranks exchange data through.
-fn prepared(name: &str) -> std::path::PathBuf {
+fn prepared(name: &str) -> PathBuf {
     let folder = folder(name);
     with_nccl(&folder);
     fs::create_dir_all(folder.join("exchange")).unwrap();

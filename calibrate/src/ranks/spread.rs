@@ -108,7 +108,7 @@ impl SpreadDevice {
         let (ranks, nodes) = (self.ranks(), self.nodes);
         let parts = self.parts.get_mut();
         let Some(first) = parts.first_mut() else { return Err(none_there()) };
-        let within = first.deadlines.open().saturating_mul(2);
+        let within = first.deadlines.join();
         let id = match first.ask(&Request::UniqueId, within)? {
             Answer::UniqueId(id) => id,
             answer => return Err(first.unexpected(&Request::UniqueId, &answer)),
