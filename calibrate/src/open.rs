@@ -88,7 +88,7 @@ pub fn open_ranks(
         (_, Some(numbers)) => Gpus::These(numbers),
         (_, None) => Gpus::All,
     };
-    let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune };
+    let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune, is_one_of_several: true };
     let (tool, deadlines) = (opening.tool, opening.deadlines);
     let starter = Box::new(ProcessStarter { least: deadlines.least });
     let mut own = RemoteDevice::open(starter, wanted, tool.to_owned(), deadlines)?;
@@ -107,7 +107,7 @@ pub fn open_ranks(
 fn gpus(gpus: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, DeviceError> {
     let starter = Box::new(ProcessStarter { least: opening.deadlines.least });
     let tool = opening.tool.to_owned();
-    let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune };
+    let wanted = Wanted { gpus, gemm_tune: opening.gemm_tune, is_one_of_several: false };
     let device = RemoteDevice::open(starter, wanted, tool, opening.deadlines)?;
     Ok(opened_gpus(Box::new(device), clock, 1))
 }

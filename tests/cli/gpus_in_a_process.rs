@@ -69,8 +69,10 @@ fn a_fault_of_one_process_costs_one_point() {
         ("sticky-once", "sticky:60", "CUDA_ERROR_ILLEGAL_ADDRESS"),
     ] {
         let folder = folder(name);
-        let once = folder.join("once");
-        let said = said(command(&folder, fault, LINE).env("KERNELGAUGE_FAKE_ONCE", &once));
+        let mut command = command(&folder, fault, &format!("{LINE} --samples 1"));
+        // Little memory: points are quick, and many are skipped.
+        command.env("KERNELGAUGE_FAKE_ONCE", folder.join("once"));
+        let said = said(command.env("KERNELGAUGE_FAKE_MEMORY", "96"));
         assert_eq!(said.code, 1, "{name}: {}", said.stderr);
         let failed = failed(&folder);
         assert_eq!(failed.len(), 1, "{name}: {failed:?}");

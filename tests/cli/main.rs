@@ -17,4 +17,5 @@ mod predict_mistakes;
 #[path = "../../cuda/tests/kernels/processor.rs"]
 mod processor;
 mod ranks;
+mod ranks_collectives;
 mod stand_in;

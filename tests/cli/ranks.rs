@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::stand_in::{command, folder};
 
-const LINE: &str = "--device 0..7 --quick --ops memory --out a --join-within 10s";
+const LINE: &str = "--device 0..7 --quick --ops copy --samples 1 --out a --join-within 10s";
 
 /// The environment of rank `rank` of three on one node, as a launcher sets it.
 type Launcher = fn(u32) -> Vec<(&'static str, String)>;
@@ -47,25 +47,28 @@ fn slurm(rank: u32) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn start(mut command: Command, variables: Vec<(&'static str, String)>) -> Child {
+/// Starts it with these variables.
+pub fn start(mut command: Command, variables: Vec<(&'static str, String)>) -> Child {
     let command = command.envs(variables).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// How a process ended; it must do so within `limit`.
-fn end(mut child: Child, limit: Duration) -> Output {
+pub fn end(mut child: Child, limit: Duration) -> Output {
     let until = Instant::now() + limit;
     while child.try_wait().unwrap().is_none() {
-        if Instant::now() > until {
+        let late = Instant::now() > until;
+        if late {
             child.kill().unwrap();
-            panic!("a rank does not end: {:?}", child.wait_with_output());
         }
+        assert!(!late, "a rank does not end: {:?}", child.wait_with_output());
         std::thread::sleep(Duration::from_millis(5));
     }
     child.wait_with_output().unwrap()
 }
 
-fn words(output: &Output) -> String {
+/// What it said beside its output.
+pub fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -146,7 +149,8 @@ fn open_mpi_of(name: &str) -> Launcher {
     }
 }
 
-fn with_job(rank: u32, job: &str) -> Vec<(&'static str, String)> {
+/// Open MPI's environment of rank `rank` of three, of the job `job` of this test.
+pub fn with_job(rank: u32, job: &str) -> Vec<(&'static str, String)> {
     let mut variables = open_mpi(rank);
     variables.push(("PMIX_NAMESPACE", format!("{job}-{}", std::process::id())));
     variables

@@ -227,7 +227,7 @@ fn conclude(
     folder: &Path,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
-    let left = sweep::left_to_do(setting, contents);
+    let left = sweep::missing(setting, contents);
     let (total, done) = (setting.selected.len(), setting.selected.len() - left.len());
     let resume = resume_command(arguments, folder);
     match end {

@@ -3,8 +3,9 @@
 //! A collective of all ranks is prepared, verified and timed by every process at once, and its
 //! time is the least of any rank: from the arrival of the last. Everything else is measured by
 //! rank 0's own GPUs alone. What fails on one rank has failed; the others give their operands up
-//! and the ranks join anew before the next collective. A rank that is gone ends the run: NCCL has
-//! no ranks to spare.
+//! and the ranks join anew before the next collective. Where that fails twice in a row, collectives
+//! of all ranks are given up and the rest goes on. A rank that is gone ends the run: NCCL has no
+//! ranks to spare.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -76,9 +77,8 @@ impl SpreadDevice {
             joined: Joined::Anew,
             stuck: Stuck::default(),
         };
-        if let Err(failure) = device.join_all() {
-            device.joined = Joined::Never(failure.to_string());
-        }
+        // Where it fails, every collective of all ranks says so.
+        let _ = device.join_all();
         Ok(device)
     }
 
@@ -90,12 +90,25 @@ impl SpreadDevice {
         matches!(point, Point::Collective(collective) if collective.ranks == u64::from(self.ranks()))
     }
 
-    /// Lets every process join the ranks, with a fresh id.
+    /// Lets every process join the ranks, and once more where that fails: what was left over from
+    /// an earlier failure may have been in the way. After that it is not tried again.
     fn join_all(&mut self) -> Result<(), Failure> {
+        let mut joined = self.join_once();
+        if joined.is_err() && self.gone().is_none() {
+            joined = self.join_once();
+        }
+        if let Err(failure) = &joined {
+            self.joined = Joined::Never(format!("the ranks cannot join: {failure}"));
+        }
+        joined
+    }
+
+    /// Lets every process join the ranks, with a fresh id.
+    fn join_once(&mut self) -> Result<(), Failure> {
         let (ranks, nodes) = (self.ranks(), self.nodes);
         let parts = self.parts.get_mut();
         let Some(first) = parts.first_mut() else { return Err(none_there()) };
-        let within = first.deadlines.open().saturating_mul(2);
+        let within = first.deadlines.join();
         let id = match first.ask(&Request::UniqueId, within)? {
             Answer::UniqueId(id) => id,
             answer => return Err(first.unexpected(&Request::UniqueId, &answer)),
@@ -223,12 +236,11 @@ impl Device for SpreadDevice {
             return own.prepare(point, cache, manner, seed);
         }
         self.stuck.refuse(point)?;
+        if let Joined::Never(why) = &self.joined {
+            return Err(Failure::AfterDeviceLost(why.clone()));
+        }
         if !self.is_joined() {
-            let joined = self.join_all();
-            if joined.is_err() {
-                self.stuck.note(&joined);
-            }
-            joined?;
+            self.join_all()?;
         }
         let operands = self.memory_needed(point, cache);
         let longer = self
@@ -306,8 +318,11 @@ impl SpreadWorkload<'_> {
         if answers.is_err() || !matches!(request, Request::Prepare(..)) {
             self.stuck.note(&answers);
         }
-        if answers.as_ref().is_err_and(is_of_device) {
-            *self.joined = Joined::Anew;
+        match &answers {
+            // A rank says that it tries no more.
+            Err(Failure::AfterDeviceLost(why)) => *self.joined = Joined::Never(why.clone()),
+            Err(failure) if is_of_device(failure) => *self.joined = Joined::Anew,
+            _ => {}
         }
         answers
     }

@@ -2,7 +2,7 @@
 //! the others when one fails or goes.
 
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -25,6 +25,8 @@ struct Shared {
     worlds: Mutex<Vec<World>>,
     /// Whether rank 2's next timing fails.
     fails: AtomicBool,
+    /// How many of rank 2's next joins fail.
+    refuses: AtomicU32,
 }
 
 /// One GPU that takes part in collectives: rank n takes 1000 - 100 n ns each time.
@@ -84,6 +86,11 @@ impl Device for Gpu {
     fn join(&mut self, world: &World) -> Result<(), Failure> {
         assert_eq!(world.first_rank, self.rank);
         self.shared.worlds.lock().unwrap().push(world.clone());
+        let refuses = &self.shared.refuses;
+        if self.rank == 2 && refuses.load(Ordering::Relaxed) > 0 {
+            refuses.fetch_sub(1, Ordering::Relaxed);
+            return Err(Failure::Device("no ring".to_owned()));
+        }
         Ok(())
     }
 }
@@ -226,6 +233,33 @@ fn what_fails_on_one_rank_has_failed_and_the_ranks_join_anew() {
     assert_eq!(shared.worlds.lock().unwrap().len(), 3);
     assert_eq!(timed(&mut device, 3).unwrap().elapsed, Nanos::new(800));
     assert_eq!(shared.worlds.lock().unwrap().len(), 6);
+    drop(device);
+    assert_eq!(ended(others), [None, None]);
+}
+
+#[test]
+fn ranks_that_cannot_join_twice_in_a_row_are_given_up_and_the_rest_goes_on() {
+    let shared = Arc::new(Shared::default());
+    let (mut device, others) = three(&shared);
+    let fails = |device: &mut SpreadDevice, refuses| {
+        shared.fails.store(true, Ordering::Relaxed);
+        let failure = Failure::TimedOut("rank 2: the collective".to_owned());
+        assert_eq!(timed(device, 3), Err(failure));
+        shared.refuses.store(refuses, Ordering::Relaxed);
+    };
+    // Once is made good at once.
+    fails(&mut device, 1);
+    assert_eq!(timed(&mut device, 3).unwrap().elapsed, Nanos::new(800));
+    fails(&mut device, 2);
+    assert_eq!(timed(&mut device, 3), Err(Failure::Device("rank 2: no ring".to_owned())));
+    let joins = shared.worlds.lock().unwrap().len();
+    let why = "the ranks cannot join: device error: rank 2: no ring".to_owned();
+    assert_eq!(timed(&mut device, 3), Err(Failure::AfterDeviceLost(why.clone())));
+    let unsupported = Err(SkipReason::Unsupported(why));
+    assert_eq!(device.supports(&all_reduce(3), CacheState::Hot), unsupported);
+    assert_eq!(timed(&mut device, 2).unwrap().elapsed, Nanos::new(1000));
+    assert_eq!(device.condition(), Condition::Sound);
+    assert_eq!(shared.worlds.lock().unwrap().len(), joins);
     drop(device);
     assert_eq!(ended(others), [None, None]);
 }

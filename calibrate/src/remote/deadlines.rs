@@ -15,8 +15,11 @@ const PREPARE: Duration = Duration::from_secs(30);
 const BYTES_PER_SECOND: u64 = 100_000_000;
 /// For executions to be timed.
 const TIME: Duration = Duration::from_secs(10);
-/// Forming ranks twice, launching and giving up take so many times what opening may.
-const FORMING: u32 = 4;
+/// Ranks may form for so many times the least limit of a collective (`Patience` in
+/// `kernelgauge-cuda`, which is 10 s where none is stated, as [`TIME`] here).
+const FORMING: u32 = 6;
+/// Forming ranks twice, launching and giving up take so many times what forming may.
+const FORMING_TWICE: u32 = 4;
 /// Executions may take so many times what is expected of them.
 const EXPECTED: u32 = 50;
 
@@ -39,11 +42,21 @@ impl Deadlines {
         self.least.unwrap_or(PREPARE).saturating_add(moving)
     }
 
+    /// For ranks to find each other: what the process that measures allows them.
+    fn forming(self) -> Duration {
+        self.least.unwrap_or(TIME).saturating_mul(FORMING)
+    }
+
+    /// To give up ranks that have failed and to join anew.
+    pub fn join(self) -> Duration {
+        self.forming().saturating_mul(2)
+    }
+
     /// What a collective may take longer: the process that measures has limits of its own, forms
     /// ranks twice where they fail, and gives up in good order; it is killed when it does not.
     pub fn for_ranks(self, point: &Point) -> Duration {
         match point {
-            Point::Collective(_) => self.open().saturating_mul(FORMING),
+            Point::Collective(_) => self.forming().saturating_mul(FORMING_TWICE),
             _ => Duration::ZERO,
         }
     }
@@ -71,6 +84,9 @@ mod tests {
         assert_eq!(usual.time(4, each, Bytes::new(0)), Duration::from_secs(200));
         let short = Deadlines { least: Some(Duration::from_secs(1)) };
         assert_eq!(short.open(), Duration::from_secs(1));
+        // The process that measures gives ranks up before it is given up.
+        assert_eq!((usual.forming(), short.forming()), (OPEN, Duration::from_secs(6)));
+        assert!(short.join() > short.forming());
         assert_eq!(short.time(4, each, Bytes::new(0)), Duration::from_secs(200));
         // Nothing overflows.
         usual.time(u32::MAX, Some(Nanos::new(u64::MAX)), Bytes::new(u64::MAX));

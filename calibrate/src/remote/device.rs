@@ -143,8 +143,7 @@ impl Device for RemoteDevice {
     fn join(&mut self, world: &World) -> Result<(), Failure> {
         let request = Request::Join(world.clone());
         let conversation = self.conversation.get_mut();
-        // Until the last rank is there, as long as a process may take to open its GPUs.
-        let within = conversation.deadlines.open().saturating_mul(2);
+        let within = conversation.deadlines.join();
         match conversation.ask(&request, within)? {
             Answer::Joined => Ok(()),
             answer => Err(conversation.unexpected(&request, &answer)),

@@ -65,11 +65,13 @@ pub struct Wanted {
     pub gpus: Gpus,
     /// Algorithms of a matrix product to choose from, where that was stated.
     pub gemm_tune: Option<u32>,
+    /// Whether the process is one of several whose ranks come together.
+    pub is_one_of_several: bool,
 }
 
 impl From<Gpus> for Wanted {
     fn from(gpus: Gpus) -> Self {
-        Wanted { gpus, gemm_tune: None }
+        Wanted { gpus, gemm_tune: None, is_one_of_several: false }
     }
 }
 

@@ -62,6 +62,9 @@ fn answer_all(tool: &str) -> io::Result<()> {
 fn opened(wanted: Wanted) -> Result<CudaDevice, DeviceError> {
     let mut device = found(wanted.gpus)?;
     device.tune_gemm(wanted.gemm_tune);
+    if wanted.is_one_of_several {
+        device.expect_others();
+    }
     Ok(device)
 }
 

@@ -101,14 +101,25 @@ pub fn run(
 
 /// The selected points without an outcome, or with a failure that shall be tried again.
 pub fn left_to_do(setting: &Setting<'_>, contents: &Contents) -> Vec<usize> {
-    let done: BTreeSet<usize> = contents
-        .records()
-        .into_iter()
-        .filter(|(_, record)| {
-            !(setting.retry_failed && matches!(record.outcome, Outcome::Failed(_)))
-        })
-        .map(|(index, _)| index)
-        .collect();
+    without(setting, contents, |outcome| {
+        !(setting.retry_failed && matches!(outcome, Outcome::Failed(_)))
+    })
+}
+
+/// The selected points without an outcome. One that was tried again and failed again has one.
+pub fn missing(setting: &Setting<'_>, contents: &Contents) -> Vec<usize> {
+    without(setting, contents, |_| true)
+}
+
+/// The selected points without an outcome that counts.
+fn without(
+    setting: &Setting<'_>,
+    contents: &Contents,
+    counts: impl Fn(&Outcome) -> bool,
+) -> Vec<usize> {
+    let records = contents.records().into_iter();
+    let done: BTreeSet<usize> =
+        records.filter(|(_, record)| counts(&record.outcome)).map(|(index, _)| index).collect();
     setting.selected.iter().copied().filter(|index| !done.contains(index)).collect()
 }
 

@@ -160,6 +160,11 @@ impl CudaDevice {
         self.gemm_tune = count;
     }
 
+    /// Says that this process is one of several whose ranks come together.
+    pub fn expect_others(&mut self) {
+        self.collectives.expect_others();
+    }
+
     /// cuBLASLt, ready for the GPU that executes; made at the first call.
     ///
     /// # Errors

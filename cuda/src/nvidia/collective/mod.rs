@@ -2,7 +2,8 @@
 //!
 //! A communicator of the first n GPUs is formed when a point of n ranks comes first, kept while
 //! the next points have as many, and given up after a failure; it is then formed anew, once. Ranks
-//! may also be spread over processes ([`Collectives::join`]). Nothing here waits without a limit
+//! may also be spread over processes ([`Collectives::join`]); their communicator is kept beside the
+//! other, and only whoever asks all processes at once can join it anew. Nothing here waits without a limit
 //! ([`patience`]): what never ends costs its point.
 //!
 //! Left to others: NCCL itself (`nccl`), which points there are, and processes.
@@ -44,8 +45,12 @@ pub struct Collectives {
     patience: Patience,
     tuning: Option<Tuning>,
     ranks: Option<Ranks>,
+    /// Those that are spread over several processes.
+    spread: Option<Ranks>,
     /// Ranks and nodes of the communicator over several processes.
     world: Option<(u64, u64)>,
+    /// Whether this process is one of several whose ranks come together.
+    is_one_of_several: bool,
     /// Numbers of ranks that cannot be formed, with the reason.
     refused: BTreeMap<u64, String>,
     hangs: u32,
@@ -64,7 +69,9 @@ impl Collectives {
             patience: Patience::of_this_process(),
             tuning,
             ranks: None,
+            spread: None,
             world: None,
+            is_one_of_several: false,
             refused: BTreeMap::new(),
             hangs: 0,
             hung: None,
@@ -80,9 +87,14 @@ impl Collectives {
         Ok(opened()?)
     }
 
+    /// Says that this process is one of several whose ranks come together.
+    pub fn expect_others(&mut self) {
+        self.is_one_of_several = true;
+    }
+
     /// The version of NCCL, where it is there and there is more than one GPU.
     pub fn version(&self) -> Option<String> {
-        let several = self.devices.len() > 1 || self.world.is_some();
+        let several = self.devices.len() > 1 || self.is_one_of_several;
         several.then(|| opened().ok()).flatten().map(|library| library.version().to_string())
     }
 
@@ -156,15 +168,27 @@ impl Collectives {
         Ok(opened()?.unique_id()?.as_bytes().to_vec())
     }
 
-    /// Joins a communicator over several processes.
+    /// Joins a communicator over several processes. One that is still there has failed on another
+    /// rank: it is aborted here as it was there.
     ///
     /// # Errors
     /// What NCCL says, or that ranks are missing at the deadline.
     pub fn join(&mut self, world: &World) -> Result<(), Failure> {
-        self.retire();
         self.world = None;
-        let ranks = Ranks::join(opened()?, &self.devices, world, self.patience.limits())?;
-        self.ranks = Some(ranks);
+        if let Some(ranks) = self.spread.take() {
+            let (communicators, remains) = ranks.split();
+            if let Err(error) = abort(communicators, self.patience.limits().abort) {
+                std::mem::forget(remains);
+                // This process is of no more use: a new one joins.
+                self.hung = Some(error.to_string());
+                return Err(error.into());
+            }
+        }
+        let joined = Ranks::join(opened()?, &self.devices, world, self.patience.limits());
+        if let Err(Failure::TimedOut(what)) = &joined {
+            self.hung = Some(what.clone());
+        }
+        self.spread = Some(joined?);
         self.world = Some((u64::from(world.ranks), u64::from(world.nodes)));
         Ok(())
     }
@@ -179,8 +203,14 @@ impl Collectives {
         self.tuning.as_ref().and_then(Tuning::table)
     }
 
-    fn ranks(&self) -> Result<&Ranks, Failure> {
-        self.ranks.as_ref().ok_or_else(|| Failure::Device("the ranks were given up".to_owned()))
+    /// Whether a communicator of `count` ranks is the one over several processes.
+    fn is_spread(&self, count: u64) -> bool {
+        self.world.is_some_and(|(ranks, _)| ranks == count)
+    }
+
+    fn ranks(&self, count: u64) -> Result<&Ranks, Failure> {
+        let ranks = if self.is_spread(count) { &self.spread } else { &self.ranks };
+        ranks.as_ref().ok_or_else(|| Failure::Device("the ranks were given up".to_owned()))
     }
 
     fn patience(&self) -> Patience {
@@ -192,12 +222,12 @@ impl Collectives {
         if let Some(why) = self.given_up.as_ref().or(self.refused.get(&count)) {
             return Err(Failure::AfterDeviceLost(why.clone()));
         }
+        if self.is_spread(count) {
+            // Whoever asked all ranks to join asks them again after a failure.
+            return self.ranks(count).map(drop);
+        }
         if self.ranks.as_ref().is_some_and(|ranks| u64::from(ranks.count) == count) {
             return Ok(());
-        }
-        if self.world.is_some_and(|(ranks, _)| ranks == count) {
-            let what = format!("the communicator of {count} ranks in several processes has ended");
-            return Err(Failure::AfterDeviceLost(what));
         }
         self.retire();
         let devices = self.devices.get(..count as usize).unwrap_or(&self.devices);
@@ -220,9 +250,14 @@ impl Collectives {
         }
     }
 
-    /// Ends the ranks in order, where there are any.
+    /// Ends the ranks of this process in order, where there are any.
     fn retire(&mut self) {
-        let Some(ranks) = self.ranks.take() else { return };
+        let ranks = self.ranks.take();
+        self.close(ranks);
+    }
+
+    fn close(&self, ranks: Option<Ranks>) {
+        let Some(ranks) = ranks else { return };
         let (communicators, remains) = ranks.split();
         // Nothing else depends on how it ends: the next ones are formed anew.
         if close(communicators, self.patience.limits().abort).is_err() {
@@ -234,13 +269,14 @@ impl Collectives {
         self.hangs = 0;
     }
 
-    /// Aborts the ranks after `failure`; whether something still runs on their GPUs.
-    fn give_up(&mut self, failure: &Failure) -> bool {
+    /// Aborts the `count` ranks after `failure`; whether something still runs on their GPUs.
+    fn give_up(&mut self, count: u64, failure: &Failure) -> bool {
         if matches!(failure, Failure::TimedOut(_)) {
             self.hangs += 1;
             self.hung = Some(failure.to_string());
         }
-        let Some(ranks) = self.ranks.take() else { return self.given_up.is_some() };
+        let ranks = if self.is_spread(count) { self.spread.take() } else { self.ranks.take() };
+        let Some(ranks) = ranks else { return self.given_up.is_some() };
         let (communicators, remains) = ranks.split();
         match abort(communicators, self.patience.limits().abort) {
             Ok(()) => drop(remains),
@@ -260,6 +296,8 @@ impl Collectives {
 impl Drop for Collectives {
     fn drop(&mut self) {
         self.retire();
+        let spread = self.spread.take();
+        self.close(spread);
     }
 }
 

@@ -50,7 +50,8 @@ impl<'device> CollectiveWorkload<'device> {
         let content = Content::new(seed, point.ranks as u32, point.dtype);
         let in_place = manner == Manner::InPlace;
         let operand = |local| Operand::new(local, point, &shape, &content, in_place);
-        let operands = home.ranks()?.locals.iter().map(operand).collect::<Result<_, _>>()?;
+        let operands =
+            home.ranks(point.ranks)?.locals.iter().map(operand).collect::<Result<_, _>>()?;
         let call = match Route::of(point.collective, &library) {
             Route::Call(function) => function.name(),
             Route::SendsAndReceives => "ncclSend and ncclRecv",
@@ -74,7 +75,7 @@ impl<'device> CollectiveWorkload<'device> {
     }
 
     fn ranks(&self) -> Result<&Ranks, Failure> {
-        self.home.ranks()
+        self.home.ranks(self.point.ranks)
     }
 
     fn what(&self) -> String {
@@ -189,7 +190,7 @@ impl<'device> CollectiveWorkload<'device> {
         match broken {
             None => self.home.went_well(),
             Some(failure) => {
-                if self.home.give_up(&failure) {
+                if self.home.give_up(self.point.ranks, &failure) {
                     // Freeing them would wait for what never ends.
                     self.operands.drain(..).for_each(std::mem::forget);
                 }

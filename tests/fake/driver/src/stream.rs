@@ -12,29 +12,46 @@ use crate::{INVALID_VALUE, NOT_READY, Status, give};
 static EVENTS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
 static GRAPHS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
 
-/// Events that were recorded behind work that has not ended, while there is such work.
-static HELD: Mutex<Option<Vec<usize>>> = Mutex::new(None);
-
-fn held() -> MutexGuard<'static, Option<Vec<usize>>> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+/// What libraries that stand in for NVIDIA's have enqueued, by a number that counts up, and the
+/// events behind it, which happen when all up to the number beside them has ended.
+struct Pending {
+    issued: u64,
+    oldest: u64,
+    events: Vec<(usize, u64)>,
 }
 
-/// What libraries that stand in for NVIDIA's say when work they enqueued cannot end yet, and when
-/// it has: events recorded meanwhile happen then.
-#[unsafe(no_mangle)]
-extern "C" fn kernelgauge_fake_hold(hold: bool) {
-    let mut held = held();
-    if hold {
-        held.get_or_insert_with(Vec::new);
-        return;
+static PENDING: Mutex<Pending> =
+    Mutex::new(Pending { issued: 0, oldest: u64::MAX, events: Vec::new() });
+
+fn pending() -> MutexGuard<'static, Pending> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.oldest == u64::MAX
     }
+
+    fn has(&self, event: usize) -> bool {
+        self.events.iter().any(|(known, _)| *known == event)
+    }
+}
+
+/// What such a library says whenever work was enqueued or has ended: the last number it gave, and
+/// the least whose work has not ended (`u64::MAX` for none). Events before that one happen now.
+#[unsafe(no_mangle)]
+extern "C" fn kernelgauge_fake_pending(issued: u64, oldest: u64) {
+    let mut pending = pending();
+    (pending.issued, pending.oldest) = (issued, oldest);
     let now = now();
     let mut events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    for event in held.take().unwrap_or_default() {
-        if let Some(time) = events.get_mut(event) {
+    pending.events.retain(|(event, after)| {
+        let waits = *after >= oldest;
+        if let (false, Some(time)) = (waits, events.get_mut(*event)) {
             *time = now;
         }
-    }
+        waits
+    });
 }
 
 /// Adds a value; its handle is its place, counted from one, so that none is null.
@@ -61,7 +78,7 @@ extern "C" fn cuStreamDestroy_v2(_stream: *mut c_void) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(_stream: *mut c_void) -> Status {
-    while held().is_some() {
+    while !pending().is_empty() {
         std::thread::sleep(Duration::from_millis(1));
     }
     synchronised()
@@ -129,11 +146,15 @@ extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Status {
     pass(EVENT);
-    if let Some(held) = held().as_mut() {
-        held.push((event as usize).wrapping_sub(1));
+    let place = (event as usize).wrapping_sub(1);
+    let mut pending = pending();
+    pending.events.retain(|(known, _)| *known != place);
+    if !pending.is_empty() {
+        let after = pending.issued;
+        pending.events.push((place, after));
     }
     let mut events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    match events.get_mut((event as usize).wrapping_sub(1)) {
+    match events.get_mut(place) {
         Some(time) => {
             *time = now();
             health()
@@ -144,11 +165,8 @@ extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Status 
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventQuery(event: *mut c_void) -> Status {
-    let waits = |held: &Vec<usize>| held.contains(&(event as usize).wrapping_sub(1));
-    match held().as_ref().is_some_and(waits) {
-        true => NOT_READY,
-        false => synchronised(),
-    }
+    let waits = pending().has((event as usize).wrapping_sub(1));
+    if waits { NOT_READY } else { synchronised() }
 }
 
 #[unsafe(no_mangle)]

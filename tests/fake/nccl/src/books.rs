@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::driver::driver;
+use super::driver::{Driver, driver};
 use super::exchange::{Exchange, is_shared};
 use super::op::{Kind, Op};
 use super::{Answer, IN_PROGRESS, INVALID_ARGUMENT, REMOTE_ERROR, SUCCESS, faults};
@@ -12,16 +12,22 @@ use super::{Answer, IN_PROGRESS, INVALID_ARGUMENT, REMOTE_ERROR, SUCCESS, faults
 /// How often a launch is asked about before it is done.
 const LAUNCH_QUESTIONS: u32 = 2;
 
+/// What is in the exchange once a communicator has ended.
+pub const ENDED: &str = "ended";
+
 /// One rank's end of a communicator.
 pub struct Member {
     pub id: String,
     pub rank: i32,
     pub ranks: i32,
+    /// All ranks have joined.
+    formed: bool,
     /// Questions until the last call is done.
     pub pending: u32,
     /// Collectives it has enqueued.
     pub enqueued: u64,
-    queue: VecDeque<Op>,
+    /// What it has enqueued that has not ended, each with its number.
+    queue: VecDeque<(u64, Op)>,
     posted: bool,
     sequence: u64,
     passed: BTreeMap<(usize, usize), u64>,
@@ -35,6 +41,7 @@ impl Member {
             id,
             rank,
             ranks,
+            formed: false,
             pending: LAUNCH_QUESTIONS,
             enqueued: 0,
             queue: VecDeque::new(),
@@ -49,7 +56,7 @@ impl Member {
     /// the data again would change nothing.
     fn repeats(&self) -> bool {
         match (self.queue.front(), &self.last) {
-            (Some(op), Some((last, bytes, probe))) => op == last && op.probe(*bytes) == *probe,
+            (Some((_, op)), Some((last, bytes, probe))) => op == last && op.probe(*bytes) == *probe,
             _ => false,
         }
     }
@@ -60,6 +67,8 @@ pub struct Books {
     pub next: usize,
     pub log: Vec<String>,
     pub ids: u32,
+    /// The last number given to something enqueued.
+    issued: u64,
     pub exchange: Exchange,
 }
 
@@ -68,6 +77,7 @@ static BOOKS: Mutex<Books> = Mutex::new(Books {
     next: 0,
     log: Vec::new(),
     ids: 0,
+    issued: 0,
     exchange: Exchange::new(),
 });
 
@@ -111,11 +121,16 @@ impl Books {
         if !faults::hangs("PEER") && self.lost(member) {
             return REMOTE_ERROR;
         }
-        if faults::hangs("INIT") || !self.complete(member) {
+        let hangs = faults::hangs("INIT")
+            || !member.formed && faults::hangs_later(|| self.exchange.get(ENDED).is_some());
+        if hangs || !self.complete(member) {
             return IN_PROGRESS;
         }
         if let Some(code) = faults::number("INIT").or(faults::number("ASYNC")) {
             return code;
+        }
+        if let Some(member) = self.members.get_mut(&handle) {
+            member.formed = true;
         }
         match self.members.get_mut(&handle) {
             Some(member) if member.pending > 0 => {
@@ -145,7 +160,8 @@ impl Books {
             member.enqueued += 1;
             member.pending = LAUNCH_QUESTIONS;
             if driver().is_some() && op.kind != Kind::Nothing {
-                member.queue.push_back(op);
+                self.issued += 1;
+                member.queue.push_back((self.issued, op));
             }
         }
         if in_group {
@@ -170,14 +186,31 @@ impl Books {
     pub fn progress(&mut self) {
         let Some(driver) = driver() else { return };
         let handles: Vec<usize> = self.members.keys().copied().collect();
-        while handles.iter().filter(|handle| self.step(**handle)).count() > 0 {}
-        driver.hold(self.members.values().any(|member| !member.queue.is_empty()));
+        self.tell(driver);
+        let step = |books: &mut Books, handle: usize| {
+            let changed = books.step(handle);
+            books.tell(driver);
+            changed
+        };
+        while handles.iter().filter(|handle| step(self, **handle)).count() > 0 {}
+    }
+
+    fn tell(&self, driver: Driver) {
+        let queued = self.members.values().flat_map(|member| &member.queue);
+        driver.pending(self.issued, queued.map(|(number, _)| *number).min().unwrap_or(u64::MAX));
+    }
+
+    /// Whether this is the rank of its communicator here that passes time for all of them.
+    fn is_lowest(&self, handle: usize) -> bool {
+        let Some(member) = self.members.get(&handle) else { return false };
+        let mut same = self.members.iter().filter(|(_, other)| other.id == member.id);
+        same.next().is_some_and(|(first, _)| *first == handle)
     }
 
     /// Does the next call of a rank if all it needs is there; whether anything changed.
     fn step(&mut self, handle: usize) -> bool {
         let Some(member) = self.members.get(&handle) else { return false };
-        let Some(op) = member.queue.front().copied() else { return false };
+        let Some((_, op)) = member.queue.front().copied() else { return false };
         match op.kind {
             Kind::Send | Kind::Receive => self.pass(handle),
             _ => self.collective(handle, op),
@@ -229,7 +262,7 @@ impl Books {
     fn repeat(&mut self, id: &str) -> bool {
         let members = self.members.values_mut().filter(|member| member.id == id);
         for (index, member) in members.enumerate() {
-            let Some(op) = member.queue.pop_front() else { continue };
+            let Some((_, op)) = member.queue.pop_front() else { continue };
             member.sequence += 1;
             if let (0, Some(driver)) = (index, driver()) {
                 driver.work(op.duration(member.ranks as usize));
@@ -239,8 +272,7 @@ impl Books {
     }
 
     fn finish(&mut self, handle: usize, op: Op, result: Option<Vec<u8>>, duration: f64) {
-        let lowest = self.members.keys().next() == Some(&handle);
-        if let (true, Some(driver)) = (lowest, driver()) {
+        if let (true, Some(driver)) = (self.is_lowest(handle), driver()) {
             driver.work(duration);
         }
         let wrong = faults::is("COLLECTIVE", "wrong");
@@ -260,8 +292,9 @@ impl Books {
     fn pass(&mut self, handle: usize) -> bool {
         let Some(member) = self.members.get(&handle) else { return false };
         let (rank, ranks, id) = (member.rank as usize, member.ranks as usize, member.id.clone());
-        let is_passing = |op: &&Op| matches!(op.kind, Kind::Send | Kind::Receive);
-        let queue: Vec<Op> = member.queue.iter().take_while(is_passing).copied().collect();
+        let is_passing = |op: &Op| matches!(op.kind, Kind::Send | Kind::Receive);
+        let queue = member.queue.iter().map(|(_, op)| *op);
+        let queue: Vec<Op> = queue.take_while(is_passing).collect();
         for (place, op) in queue.into_iter().enumerate() {
             let way = if op.kind == Kind::Send { (rank, op.peer) } else { (op.peer, rank) };
             let Some(member) = self.members.get(&handle) else { return false };
@@ -272,15 +305,14 @@ impl Books {
                 let data = op.sent(rank, ranks).unwrap_or_default();
                 self.exchange.put(&name, data);
             } else {
-                if faults::hangs("COLLECTIVE") {
+                if is_stuck(&op) {
                     return false;
                 }
                 let Some(data) = self.exchange.get(&name) else { continue };
                 op.write(&data);
                 self.exchange.forget(&name);
             }
-            let lowest = self.members.keys().next() == Some(&handle);
-            if let (true, Some(driver)) = (lowest, driver()) {
+            if let (true, Some(driver)) = (self.is_lowest(handle), driver()) {
                 driver.work(op.duration(ranks));
             }
             let Some(member) = self.members.get_mut(&handle) else { return false };

@@ -9,25 +9,26 @@ unsafe extern "C" {
 }
 
 type Work = unsafe extern "C" fn(f64) -> u32;
-type Hold = unsafe extern "C" fn(bool);
+type Pending = unsafe extern "C" fn(u64, u64);
 
 /// The two functions that the driver has for libraries that stand in too.
 #[derive(Clone, Copy)]
 pub struct Driver {
     work: Work,
-    hold: Hold,
+    pending: Pending,
 }
 
 /// The driver of this process, if it is the stand-in.
 pub fn driver() -> Option<Driver> {
     static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
     *DRIVER.get_or_init(|| {
-        let (work, hold) = (find(c"kernelgauge_fake_work")?, find(c"kernelgauge_fake_hold")?);
+        let work = find(c"kernelgauge_fake_work")?;
+        let pending = find(c"kernelgauge_fake_pending")?;
         // SAFETY: the driver exports both with these types.
         unsafe {
             Some(Driver {
                 work: std::mem::transmute::<*mut c_void, Work>(work),
-                hold: std::mem::transmute::<*mut c_void, Hold>(hold),
+                pending: std::mem::transmute::<*mut c_void, Pending>(pending),
             })
         }
     })
@@ -46,9 +47,10 @@ impl Driver {
         unsafe { (self.work)(microseconds) < 1000 }
     }
 
-    /// Whether events have to wait from now on, because work before them has not ended.
-    pub fn hold(self, held: bool) {
-        // SAFETY: a plain function of a flag.
-        unsafe { (self.hold)(held) }
+    /// Says how far work is: the last number given to any, and the least whose work has not ended
+    /// (`u64::MAX` for none). Events wait for what was enqueued before them.
+    pub fn pending(self, issued: u64, oldest: u64) {
+        // SAFETY: a plain function of two numbers.
+        unsafe { (self.pending)(issued, oldest) }
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `KERNELGAUGE_FAKE_NCCL_VERSION` | number | what the version is said to be |
 //! | `KERNELGAUGE_FAKE_NCCL_INIT` | `hang` | communicators stay in progress for ever |
+//! | | `hang-later` | the same of those formed after one has ended, in any process |
 //! | | number | forming a communicator ends with that code |
 //! | `KERNELGAUGE_FAKE_NCCL_CALL` | number | every collective answers that code |
 //! | `KERNELGAUGE_FAKE_NCCL_COLLECTIVE` | `hang` | what is enqueued never ends |
@@ -13,6 +14,9 @@
 //! | `KERNELGAUGE_FAKE_NCCL_LAUNCH` | `hang` | collectives stay in progress, never launched |
 //! | `KERNELGAUGE_FAKE_NCCL_ASYNC` | number | failure of a formed communicator, seen when asked |
 //! | `KERNELGAUGE_FAKE_NCCL_END` | `hang` | destroying and aborting do not return |
+//!
+//! Where `KERNELGAUGE_FAKE_ONCE` names a file, only one process has the faults `hang` and `wrong`
+//! of collectives: the first that would.
 //!
 //! A missing function is no variable: a name that is exported is found. The test overwrites it
 //! in its copy of the file.
@@ -29,6 +33,11 @@ pub fn hangs(name: &str) -> bool {
     value(name).is_some_and(|value| value == "hang")
 }
 
+/// Whether communicators stay in progress once one has `ended`.
+pub fn hangs_later(ended: impl Fn() -> bool) -> bool {
+    value("INIT").is_some_and(|value| value == "hang-later") && ended()
+}
+
 pub fn number(name: &str) -> Option<u32> {
     value(name)?.parse().ok()
 }
@@ -37,8 +46,9 @@ pub fn is_set(name: &str) -> bool {
     value(name).is_some_and(|value| !value.is_empty())
 }
 
+/// Whether this process has the fault.
 pub fn is(name: &str, word: &str) -> bool {
-    value(name).is_some_and(|value| value == word)
+    value(name).is_some_and(|value| value == word) && has_the_fault()
 }
 
 /// Whether this process is the first to ask, or all have the fault: where `KERNELGAUGE_FAKE_ONCE`

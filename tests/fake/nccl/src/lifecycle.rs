@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
-use super::books::{GROUPS, Member, books};
+use super::books::{ENDED, GROUPS, Member, books};
 use super::{Answer, IN_PROGRESS, INVALID_ARGUMENT, INVALID_USAGE, SUCCESS, faults};
 
 /// The magic number of configurations, and the first version that has them.
@@ -144,6 +144,7 @@ fn end(handle: usize, name: &str) -> Answer {
     let Some(member) = books.members.remove(&handle) else { return INVALID_ARGUMENT };
     books.log.push(format!("{name} rank {} of {}", member.rank, member.ranks));
     books.exchange.put(&format!("{}-left-{}", member.id, member.rank), Vec::new());
+    books.exchange.put(ENDED, Vec::new());
     books.exchange.forget(&format!("{}-join", member.id));
     books.progress();
     SUCCESS

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::exchange::is_shared;
+
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -116,17 +118,19 @@ impl Op {
     }
 
     /// Microseconds on a GPU: a latency per doubling of the ranks, and a bandwidth. A law of its
-    /// own that no library follows.
+    /// own that no library follows; between processes the latency is long, so that a sample needs
+    /// few executions, each of which moves files.
     pub fn duration(&self, ranks: usize) -> f64 {
         let (part, ranks) = (self.part() as f64, ranks as f64);
+        let latency = if is_shared() { 20.0 } else { 1.0 };
         let bytes = match self.kind {
             Kind::AllReduce => 2.0 * part * (ranks - 1.0) / ranks,
             Kind::Reduce | Kind::Broadcast => part,
-            Kind::Send | Kind::Receive => return 1.0 + part / 1e5,
+            Kind::Send | Kind::Receive => return latency + part / 1e5,
             Kind::Nothing => return 0.0,
             _ => part * (ranks - 1.0),
         };
-        3.0 * ranks.log2() + bytes / 1e5
+        3.0 * latency * ranks.log2() + bytes / 1e5
     }
 
     fn reduced<'a>(&self, parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
