@@ -77,7 +77,7 @@ impl Catalogue {
                 "forward, backward; f32 f16; uniform, Zipf, reuse; hot and cold"
             }
             (Catalogue::Gpu { .. }, Family::Memory) => {
-                "11 ops in f32 f16 bf16, hot and cold, 1 Ki..256 Mi elements"
+                "15 ops in f32 f16 bf16, hot and cold, 1 Ki..256 Mi elements"
             }
             (Catalogue::Gpu { .. }, Family::Custom) => {
                 "launches, gaps, events, waits; 1..1024 of them"
