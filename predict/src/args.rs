@@ -113,6 +113,18 @@ pub enum Command {
     /// a = s
     #[command(hide = true)]
     Fill(MatrixArguments),
+    /// Elements kept and scaled, or zero
+    #[command(hide = true)]
+    Dropout(MatrixArguments),
+    /// Into another element type: f64 to f32, f32 to f16, narrower ones to f32
+    #[command(hide = true)]
+    Cast(MatrixArguments),
+    /// What lies below the diagonal of each square of a batch
+    #[command(hide = true)]
+    Triangle(MatrixArguments),
+    /// Layer normalisation backward, to its input
+    #[command(hide = true, alias = "layer_norm_backward")]
+    LayerNormBackward(MatrixArguments),
 }
 
 /// `predict gemm`.
@@ -217,7 +229,9 @@ pub struct AttentionArguments {
 /// `predict memory OP`.
 #[derive(Debug, Args)]
 pub struct MemoryArguments {
-    /// add, scale, relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat or fill
+    /// add, scale, relu, sigmoid, gelu, sum, softmax, layer_norm, layer_norm_backward, transpose,
+    /// concat, fill, dropout, cast (f64 to f32, f32 to f16, narrower types to f32) or triangle
+    /// (below the diagonal of --rows squares of --columns)
     #[arg(value_name = "OP")]
     pub op: String,
     /// Its parameters.
@@ -231,7 +245,7 @@ pub struct MatrixArguments {
     /// Rows
     #[arg(long, value_parser = count, allow_negative_numbers = true, requires = "columns")]
     pub rows: Option<u64>,
-    /// Elements of a row (of the result, for concat)
+    /// Elements of a row (of the result, for concat); side of a square, for triangle
     #[arg(
         long,
         value_parser = count,

@@ -182,7 +182,12 @@ fn a_question_that_cannot_be_answered_says_why_and_what_to_do() {
         (
             "memory softmacs --elements 8",
             "error: unknown memory op `softmacs`\nhint: did you mean `softmax`? known: add, scale, \
-             relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat, fill\n",
+             relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat, fill, dropout, \
+             cast, triangle, layer_norm_backward\n",
+        ),
+        (
+            "triangle --elements 730 --dtype f32",
+            "error: synthetic-8x has no triangle\nhint: it has softmax\n",
         ),
         (
             "custom my_kernel --set batch",

@@ -43,8 +43,8 @@ fn every_row_is_answered_in_order_or_says_why_not() {
          error: standard input:7: unknown op `gem`\n\
          hint: did you mean `gemm`? known: gemm, embedding, memory, copy, collective, attention, \
          custom, add, scale, relu, sigmoid, gelu, sum, softmax, layer_norm, transpose, concat, \
-         fill, all_reduce, all_gather, reduce_scatter, all_to_all, all_to_all_v, broadcast, \
-         reduce, gather, scatter, send_recv, my_kernel\n\
+         fill, dropout, cast, triangle, layer_norm_backward, all_reduce, all_gather, \
+         reduce_scatter, all_to_all, all_to_all_v, broadcast, reduce, gather, scatter, send_recv, my_kernel\n\
          error: standard input:8: 3 cells, but 8 columns\n\
          note: the last line has no end of line: was the file cut?\n\
          note: column `layer` was not read\n\

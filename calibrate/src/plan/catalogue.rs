@@ -71,13 +71,13 @@ impl Catalogue {
             (Catalogue::Processor, Family::Memory) => "11 ops hot and cold, 1 Ki..32 Mi elements",
             (Catalogue::Processor, Family::Copy) => "host to host, hot and cold, 1 KiB..256 MiB",
             (Catalogue::Gpu { .. }, Family::Gemm) => {
-                "f32 tf32 f16 bf16 fp8 int8; lines of m at (n,k) of real layers, batches, scattered"
+                "f32 tf32 f16 bf16 fp8 int8; lines of m at (n,k) of real layers, cold too; batches, scattered"
             }
             (Catalogue::Gpu { .. }, Family::Embedding) => {
                 "forward, backward; f32 f16; uniform, Zipf, reuse; hot and cold"
             }
             (Catalogue::Gpu { .. }, Family::Memory) => {
-                "11 ops in f32 f16 bf16, hot and cold, 1 Ki..256 Mi elements"
+                "15 ops in f32 f16 bf16, hot and cold, 1 Ki..256 Mi elements"
             }
             (Catalogue::Gpu { .. }, Family::Custom) => {
                 "launches, gaps, events, waits; 1..1024 of them"

@@ -45,7 +45,13 @@ impl Layout {
                 hidden = operands[0].checked_add(operands[1])? / point.batch.max(1);
                 operands
             }
-            Point::Memory(point) => scaled(memory::lengths(point)?, point.dtype)?,
+            Point::Memory(point) => {
+                let mut operands = scaled(memory::lengths(point)?, point.dtype)?;
+                if let (count @ 1.., bytes) = point.statistics() {
+                    operands.push(count.checked_mul(bytes)?);
+                }
+                operands
+            }
             Point::Copy(point) => vec![point.bytes; 2],
             Point::Embedding(point) => embedding::Lengths::of(point)?.bytes(point.dtype.size())?,
             Point::Collective(_) | Point::Attention(_) | Point::Custom(_) => return None,

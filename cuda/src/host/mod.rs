@@ -25,6 +25,7 @@ pub(crate) mod embedding;
 mod exponential;
 mod facts;
 mod gemm;
+mod half;
 mod layout;
 pub(crate) mod memory;
 pub(crate) mod operand;

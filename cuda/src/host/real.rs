@@ -5,7 +5,9 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 use bytemuck::Pod;
 
+use super::compare::Precision;
 use super::exponential::{exp_f32, exp_f64};
+use super::half;
 use crate::random::Random;
 
 /// What an operand is made of.
@@ -32,6 +34,10 @@ pub trait Real:
     const ONE: Self;
     /// Distance from 1 to the next larger number.
     const EPSILON: f64;
+    /// What a cast yields: `f32` of `f64`, the bits of an IEEE half of `f32`.
+    type Narrow: Pod + Send + Sync;
+    /// How exactly that stores a value.
+    const NARROW: Precision;
 
     /// The nearest value.
     fn of(value: f64) -> Self;
@@ -41,10 +47,14 @@ pub trait Real:
     fn exp(self) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
+    /// The nearest narrow value, ties to even.
+    fn narrow(self) -> Self::Narrow;
+    /// The exact value of a narrow one.
+    fn widened(narrow: Self::Narrow) -> f64;
 }
 
 macro_rules! real {
-    ($type:ident, $exp:ident, $bits:expr) => {
+    ($type:ident, $exp:ident, $bits:expr, $narrow:ident, $precision:expr, $cast:expr, $wide:expr) => {
         impl Element for $type {
             fn random(random: &mut Random) -> Self {
                 /// Half the number of representable values drawn from.
@@ -58,6 +68,8 @@ macro_rules! real {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const EPSILON: f64 = $type::EPSILON as f64;
+            type Narrow = $narrow;
+            const NARROW: Precision = $precision;
 
             #[inline(always)]
             fn of(value: f64) -> Self {
@@ -78,12 +90,28 @@ macro_rules! real {
             fn sqrt(self) -> Self {
                 $type::sqrt(self)
             }
+
+            #[inline(always)]
+            fn narrow(self) -> $narrow {
+                $cast(self)
+            }
+
+            fn widened(narrow: $narrow) -> f64 {
+                $wide(narrow)
+            }
         }
     };
 }
 
-real!(f32, exp_f32, 24);
-real!(f64, exp_f64, 53);
+/// 10 bits behind the point, down to 2^-24.
+const HALF: Precision =
+    Precision { epsilon: f32::EPSILON as f64, rounding: 1.0 / 2048.0, least: 1.0 / 33_554_432.0 };
+/// 23 bits behind the point; nothing random is too small to be normal.
+const SINGLE: Precision =
+    Precision { epsilon: f64::EPSILON, rounding: f32::EPSILON as f64 / 2.0, least: 0.0 };
+
+real!(f32, exp_f32, 24, u16, HALF, half::narrow, half::widen);
+real!(f64, exp_f64, 53, f32, SINGLE, |value| value as f32, f64::from);
 
 impl Element for u8 {
     fn random(random: &mut Random) -> Self {

@@ -45,6 +45,10 @@ fn bag(direction: Direction, rows: u64) -> Point {
     })
 }
 
+fn memory(op: MemoryOp, dtype: Dtype) -> Point {
+    Point::Memory(MemoryPoint { op, dtype, rows: 31, columns: 51 })
+}
+
 fn every_family() -> Vec<(Point, CacheState)> {
     let softmax = MemoryPoint { op: MemoryOp::Softmax, dtype: Dtype::F32, rows: 30, columns: 50 };
     vec![
@@ -54,6 +58,12 @@ fn every_family() -> Vec<(Point, CacheState)> {
         (bag(Direction::Backward, 500), CacheState::Hot),
         (Point::Memory(softmax), CacheState::Hot),
         (Point::Memory(softmax), CacheState::Cold),
+        (memory(MemoryOp::LayerNormBackward, Dtype::F32), CacheState::Hot),
+        (memory(MemoryOp::LayerNormBackward, Dtype::F64), CacheState::Cold),
+        (memory(MemoryOp::Cast, Dtype::F32), CacheState::Cold),
+        (memory(MemoryOp::Cast, Dtype::F64), CacheState::Hot),
+        (memory(MemoryOp::Triangle, Dtype::F32), CacheState::Cold),
+        (memory(MemoryOp::Dropout, Dtype::F32), CacheState::Cold),
         (copy(CopyDirection::HostToHost, false, 1), CacheState::Hot),
         (copy(CopyDirection::HostToHost, false, 1_000_003), CacheState::Cold),
     ]

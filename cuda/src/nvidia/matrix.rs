@@ -18,7 +18,7 @@ use super::sequence::{Check, Sequence};
 use super::stream::Stream;
 use crate::host::compare::{Deviation, MOST_COMPARED, sample};
 use crate::host::memory::reference::Reference;
-use crate::host::memory::{CONSTANT, VARIANCE_FLOOR, lengths};
+use crate::host::memory::{CONSTANT, KEPT_SCALE, VARIANCE_FLOOR, dropout_threshold, lengths};
 
 /// What a result holds before it is computed: no op yields it, since it is no number.
 const SPOILED: u8 = 0xff;
@@ -38,7 +38,7 @@ pub fn bytes(point: &MemoryPoint, units: u32) -> Option<u64> {
 fn partial_floats(point: &MemoryPoint, units: u32) -> u64 {
     match point.op {
         MemoryOp::Sum => point.rows.saturating_mul(parts(point, units)),
-        MemoryOp::LayerNorm => point.rows.saturating_mul(2),
+        MemoryOp::LayerNorm | MemoryOp::LayerNormBackward => point.rows.saturating_mul(2),
         _ => 0,
     }
 }
@@ -61,14 +61,19 @@ pub fn prepared(
     let element = Element::of(point.dtype).ok_or_else(|| refuse("no kernel"))?;
     let [first, second, result] = lengths(point).ok_or_else(|| refuse("operands overflow"))?;
     let context = stream.context();
+    let result_element = match point.op {
+        MemoryOp::Cast => Element::of(MemoryPoint::cast_to(point.dtype)),
+        _ => Some(element),
+    };
+    let elements = if point.op == MemoryOp::Cast { point.elements() } else { result };
     let matrix = Matrix {
         point: *point,
-        element,
+        element: result_element.ok_or_else(|| refuse("no kernel"))?,
         first: Operand::random(stream, element, first, (seed, 0))?,
         second: Operand::random(stream, element, second, (seed, 1))?,
         result: room(context, element, result)?,
         partial: partial(context, partial_floats(point, kernels.units()))?,
-        elements: usize::try_from(result).map_err(|_| refuse("operands overflow"))?,
+        elements: usize::try_from(elements).map_err(|_| refuse("operands overflow"))?,
         seed,
     };
     let planned = launches(point, kernels.units()).ok_or_else(|| refuse("no kernel"))?;
@@ -77,6 +82,9 @@ pub fn prepared(
     for (step, launch) in planned.iter().enumerate() {
         let arguments = matrix.arguments(step, planned.len(), kernels.units());
         made.push(kernels.launch_on(launch.entry.name, launch.geometry, &arguments)?);
+    }
+    if point.op == MemoryOp::LayerNormBackward {
+        matrix.forward_pass(stream, kernels)?;
     }
     stream.synchronize()?;
     Ok(Sequence::new(name, made, matrix))
@@ -90,6 +98,7 @@ fn partial(context: &Arc<Context>, floats: u64) -> Result<DeviceBuffer, Failure>
 #[derive(Debug)]
 pub struct Matrix {
     point: MemoryPoint,
+    /// That of the result.
     element: Element,
     first: Operand,
     second: Operand,
@@ -112,7 +121,7 @@ impl Matrix {
                 vec![a.into(), out.into(), (CONSTANT as f32).into(), elements.into()]
             }
             MemoryOp::Fill => vec![out.into(), (CONSTANT as f32).into(), elements.into()],
-            MemoryOp::Relu | MemoryOp::Sigmoid | MemoryOp::Gelu => {
+            MemoryOp::Relu | MemoryOp::Sigmoid | MemoryOp::Gelu | MemoryOp::Cast => {
                 vec![a.into(), out.into(), elements.into()]
             }
             MemoryOp::Sum if steps == 1 => vec![a.into(), out.into(), rows.into(), columns.into()],
@@ -123,30 +132,80 @@ impl Matrix {
                 let parts = parts(&self.point, units);
                 vec![(&self.partial).into(), out.into(), rows.into(), parts.into()]
             }
-            MemoryOp::Softmax | MemoryOp::Transpose => {
+            MemoryOp::Softmax | MemoryOp::Transpose | MemoryOp::Triangle => {
                 vec![a.into(), out.into(), rows.into(), columns.into()]
             }
+            MemoryOp::Dropout => vec![
+                a.into(),
+                out.into(),
+                elements.into(),
+                dropout_threshold().into(),
+                (KEPT_SCALE as f32).into(),
+                self.seed.into(),
+            ],
             MemoryOp::LayerNorm => {
                 // Weights lie before biases, means before factors.
                 let biases = b.pointer() + columns * self.point.dtype.size();
-                let factors = self.partial.pointer() + rows * 4;
                 vec![
                     a.into(),
                     b.into(),
                     Argument::Pointer(biases),
                     out.into(),
                     (&self.partial).into(),
-                    Argument::Pointer(factors),
+                    Argument::Pointer(self.factors()),
                     (VARIANCE_FLOOR as f32).into(),
                     rows.into(),
                     columns.into(),
                 ]
             }
+            MemoryOp::LayerNormBackward => vec![
+                a.into(),
+                b.into(),
+                self.weights(),
+                (&self.partial).into(),
+                Argument::Pointer(self.factors()),
+                out.into(),
+                rows.into(),
+                columns.into(),
+            ],
             MemoryOp::Concat => {
                 let half = columns / 2;
                 vec![a.into(), b.into(), out.into(), rows.into(), half.into(), half.into()]
             }
         }
+    }
+
+    /// Address of the factors of rows, which lie behind their means.
+    fn factors(&self) -> u64 {
+        self.partial.pointer() + self.point.rows * 4
+    }
+
+    /// The weights of a backward pass, which lie behind the input of the forward one.
+    fn weights(&self) -> Argument {
+        let matrix = self.point.elements() * self.point.dtype.size();
+        Argument::Pointer(self.second.buffer().pointer() + matrix)
+    }
+
+    /// Leaves mean and factor of each row, as a forward pass before the backward one does; its
+    /// result is overwritten, so its biases may be anything.
+    fn forward_pass(&self, stream: &Stream, kernels: &mut LoadedKernels) -> Result<(), Failure> {
+        let MemoryPoint { rows, columns, .. } = self.point;
+        let forward = MemoryPoint { op: MemoryOp::LayerNorm, ..self.point };
+        for launch in launches(&forward, kernels.units()).unwrap_or_default() {
+            let arguments = [
+                self.second.buffer().into(),
+                self.weights(),
+                self.weights(),
+                (&self.result).into(),
+                (&self.partial).into(),
+                Argument::Pointer(self.factors()),
+                (VARIANCE_FLOOR as f32).into(),
+                rows.into(),
+                columns.into(),
+            ];
+            kernels.launch_on(launch.entry.name, launch.geometry, &arguments)?.enqueue(stream)?;
+        }
+        Ok(())
     }
 
     fn reference(&self) -> Reference<&Operand> {
@@ -157,6 +216,7 @@ impl Matrix {
             first: &self.first,
             second: &self.second,
             precision: self.element.precision(),
+            seed: self.seed,
         }
     }
 }

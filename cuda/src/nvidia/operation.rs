@@ -71,6 +71,17 @@ pub struct Bench<'device> {
     pub clock: Option<&'device SmClock>,
 }
 
+impl Bench<'_> {
+    /// Enqueues what comes before a cold execution; nothing before a hot one.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn overwrite_cache(&self) -> Result<(), Failure> {
+        let Some(flush) = self.flush else { return Ok(()) };
+        super::fill::enqueue_bytes(flush, FLUSH_VALUE, self.stream)
+    }
+}
+
 /// Makes the pairs of events of a bench.
 ///
 /// # Errors
@@ -168,11 +179,7 @@ impl<'device, O: Operation + 'device> Timed<'device, O> {
     }
 
     /// Executions each after a flush and between their own events.
-    fn time_flushed(
-        &mut self,
-        executions: u32,
-        flush: &DeviceBuffer,
-    ) -> Result<(Nanos, u32), Failure> {
+    fn time_flushed(&mut self, executions: u32) -> Result<(Nanos, u32), Failure> {
         let Timed { operation, bench, .. } = self;
         let executions = executions.max(1);
         let mut left = executions as usize;
@@ -183,7 +190,7 @@ impl<'device, O: Operation + 'device> Timed<'device, O> {
                 return Err(no_events());
             }
             for (begin, end) in pairs {
-                super::fill::enqueue_bytes(flush, FLUSH_VALUE, bench.stream)?;
+                bench.overwrite_cache()?;
                 begin.record(bench.stream)?;
                 operation.enqueue(bench.stream)?;
                 end.record(bench.stream)?;
@@ -224,7 +231,7 @@ impl<'device, O: Operation + 'device> Workload for Timed<'device, O> {
         self.bench.stream.context().make_current()?;
         self.bench.throttle.begin();
         let (elapsed, executions) = match self.bench.flush {
-            Some(flush) => self.time_flushed(executions, flush)?,
+            Some(_) => self.time_flushed(executions)?,
             None if self.operation.graphable() => self.time_graphs(executions)?,
             None => self.time_stream(executions)?,
         };

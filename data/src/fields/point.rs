@@ -11,7 +11,7 @@ use crate::machine::Links;
 use crate::nearest::UnknownName;
 use crate::point::{
     AttentionPoint, CollectivePoint, CopyPoint, CustomPoint, Distribution, EVEN, EmbeddingPoint,
-    GemmLayout, GemmPoint, MemoryPoint, Optimizer, Point,
+    GemmLayout, GemmPoint, MemoryOp, MemoryPoint, Optimizer, Point,
 };
 
 const GEMM: [&str; 6] = ["dtype", "batch", "m", "n", "k", "layout"];
@@ -221,11 +221,12 @@ impl<'a> Fields<'_, 'a> {
 
     /// Checks the point before its byte counts, which could overflow otherwise.
     fn memory(&self) -> Result<Point, FieldError> {
+        let op = self.word("op")?;
         let memory = MemoryPoint {
-            op: self.word("op")?,
+            op,
             dtype: self.word("dtype")?,
             rows: self.integer_or("rows", 1)?,
-            columns: self.memory_columns()?,
+            columns: self.memory_columns(op)?,
         };
         let point = Point::Memory(memory);
         point.check()?;
@@ -242,13 +243,15 @@ impl<'a> Fields<'_, 'a> {
         Ok(point)
     }
 
-    fn memory_columns(&self) -> Result<u64, FieldError> {
+    fn memory_columns(&self, op: MemoryOp) -> Result<u64, FieldError> {
         if self.find("elements").is_none() && self.find("columns").is_some() {
             return self.integer("columns");
         }
         let (elements, rows) = (self.integer("elements")?, self.integer_or("rows", 1)?);
         match elements.checked_rem(rows) {
-            Some(0) => Ok(elements / rows),
+            Some(0) => op.columns_of(elements / rows).ok_or_else(|| {
+                FieldError::Inconsistent(format!("{} elements are no square", elements / rows))
+            }),
             _ => Err(FieldError::Inconsistent(format!(
                 "{elements} elements do not divide into {rows} rows"
             ))),
@@ -335,9 +338,7 @@ fn word<T: FromStr<Err = UnknownName>>(column: &'static str, value: &str) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::point::{
-        AttentionPhase, Collective, CopyDirection, Direction, MemoryOp, REUSE_BINS,
-    };
+    use crate::point::{AttentionPhase, Collective, CopyDirection, Direction, REUSE_BINS};
 
     fn read(family: Family, fields: &[(&str, &str)]) -> Result<Point, FieldError> {
         read_point(family, &|name| {
@@ -373,6 +374,12 @@ mod tests {
                 dtype: Dtype::F64,
                 rows: 12,
                 columns: 34,
+            }),
+            Point::Memory(MemoryPoint {
+                op: MemoryOp::Triangle,
+                dtype: Dtype::F16,
+                rows: 12,
+                columns: 27,
             }),
             Point::Copy(CopyPoint {
                 direction: CopyDirection::HostToDevice,
@@ -433,6 +440,16 @@ mod tests {
         let fields = [("op", "add"), ("dtype", "f32"), ("columns", "10")];
         let point = read(Family::Memory, &fields).unwrap();
         assert_eq!(point.parameters()[..], [1, 10]);
+    }
+
+    #[test]
+    fn elements_of_triangles_are_those_of_squares() {
+        let read = |elements| {
+            let fields = [("op", "triangle"), ("dtype", "f32"), ("elements", elements)];
+            read(Family::Memory, &fields)
+        };
+        assert_eq!(read("729").unwrap().parameters()[..], [1, 27]);
+        assert!(read("730").unwrap_err().to_string().contains("730 elements are no square"));
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub enum QuestionError {
     /// Not a size.
     #[error("--bytes: {0}")]
     NotASize(#[from] UnitError),
+    /// Elements that no square has.
+    #[error("{0} elements are no square")]
+    NoSquare(u64),
     /// A forward pass updates nothing.
     #[error("--optimizer is for the backward direction; a forward pass updates nothing")]
     ForwardHasNoOptimizer,
@@ -94,6 +97,9 @@ impl Diagnostic for QuestionError {
             QuestionError::NotASize(_) => Some(
                 "sizes look like 65536, 64K or 64KiB (1024 each) or 64KB (1000 each)".to_owned(),
             ),
+            QuestionError::NoSquare(_) => {
+                Some("ask by --rows, the number of squares, and --columns, their side".to_owned())
+            }
             QuestionError::ForwardHasNoOptimizer => Some("add --direction backward".to_owned()),
             QuestionError::Point(_) => None,
         }

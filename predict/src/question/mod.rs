@@ -149,6 +149,10 @@ fn memory_op(command: &Command) -> Option<(MemoryOp, &MatrixArguments)> {
         Command::Transpose(matrix) => (MemoryOp::Transpose, matrix),
         Command::Concat(matrix) => (MemoryOp::Concat, matrix),
         Command::Fill(matrix) => (MemoryOp::Fill, matrix),
+        Command::Dropout(matrix) => (MemoryOp::Dropout, matrix),
+        Command::Cast(matrix) => (MemoryOp::Cast, matrix),
+        Command::Triangle(matrix) => (MemoryOp::Triangle, matrix),
+        Command::LayerNormBackward(matrix) => (MemoryOp::LayerNormBackward, matrix),
         _ => return None,
     })
 }

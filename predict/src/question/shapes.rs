@@ -84,7 +84,10 @@ pub fn memory(
 ) -> Result<Point, QuestionError> {
     let dtype = Vocabulary::new(subject, op.name(), op.name()).dtype(arguments.dtype.as_deref())?;
     let rows = arguments.rows.unwrap_or(1);
-    let columns = arguments.columns.or(arguments.elements).unwrap_or(1);
+    let columns = match arguments.elements {
+        Some(elements) => op.columns_of(elements).ok_or(QuestionError::NoSquare(elements))?,
+        None => arguments.columns.unwrap_or(1),
+    };
     Ok(Point::Memory(MemoryPoint { op, dtype, rows, columns }))
 }
 

@@ -103,9 +103,33 @@ const fn share(
     Share { dtype, layout, all_sites, scattered, batched }
 }
 
-/// The candidate points, hot: operands of a layer have just been written or used.
+/// Rows of products whose operands come from memory, by pass: the sequences that are decoded
+/// together. With more rows, reading the weights is no longer what takes the time.
+const DECODED: [&[u64]; 3] = [&[1, 16, 64, 256], &[4, 32, 128], &[2, 8]];
+
+/// The candidate points. Most are hot: operands of a layer have just been written or used.
 pub fn candidates() -> Vec<Candidate> {
-    SHARES.iter().flat_map(Share::candidates).collect()
+    let mut candidates: Vec<Candidate> = SHARES.iter().flat_map(Share::candidates).collect();
+    [Dtype::Bf16, Dtype::Fp8].into_iter().for_each(|dtype| decoding(dtype, &mut candidates));
+    candidates
+}
+
+/// Products of few rows with a flushed cache: in a model larger than the cache, the weights of a
+/// layer have left it by the next token.
+fn decoding(dtype: Dtype, candidates: &mut Vec<Candidate>) {
+    let (layout, batch) = (GemmLayout::Nt, 1);
+    let vocabulary: &[(u64, u64)] = &[(WIDEST, 4096)];
+    for (pass, sites) in [(0, SITES[0]), (0, vocabulary), (1, SITES[1])] {
+        for (n, k) in sites.iter().copied() {
+            for (later, rows) in DECODED.iter().enumerate() {
+                let level = (pass + later as u8).min(DEEPEST);
+                candidates.extend(rows.iter().map(|m| {
+                    let point = Point::Gemm(GemmPoint { dtype, batch, m: *m, n, k, layout });
+                    Candidate::usual(point, CacheState::Cold, level)
+                }));
+            }
+        }
+    }
 }
 
 impl Share {
@@ -190,7 +214,8 @@ mod tests {
     #[test]
     fn every_variant_has_enough_of_the_first_pass_and_8_bit_sides_are_aligned() {
         let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-        for Candidate { point, level, .. } in candidates() {
+        let mut cold = [0; 3];
+        for Candidate { point, level, cache, .. } in candidates() {
             point.check().unwrap();
             let Point::Gemm(gemm) = point else { panic!("{point}") };
             if gemm.dtype.size() == 1 {
@@ -199,10 +224,17 @@ mod tests {
                     "{point}"
                 );
             }
+            if cache == CacheState::Cold {
+                assert!(gemm.m <= 256 && gemm.layout == GemmLayout::Nt, "{point}");
+                cold[level as usize] += 1;
+                continue;
+            }
             counts.entry(point.variant().as_str().to_owned()).or_default()[level as usize] += 1;
         }
         assert_eq!(counts.len(), SHARES.len());
         assert!(counts.values().all(|passes| passes[0] >= 30), "{counts:?}");
+        // Two types; a tenth of the products that are hot.
+        assert!(cold[0] >= 2 * 30 && cold.iter().sum::<usize>() < 400, "{cold:?}");
         let first: usize = counts.values().map(|passes| passes[0]).sum();
         assert!((400..800).contains(&first), "{first}");
         let others =

@@ -23,6 +23,17 @@ const LINES: [(u64, [&[u64]; 2]); 3] = [
     (8192, [&[1 << 4, 1 << 9, 1 << 14], &[1, 1 << 7, 1 << 12]]),
 ];
 
+/// Features whose interaction is a triangle, and batches by pass: 27 are those of the Criteo data
+/// (26 tables and what the other inputs become), the others have fewer and many more tables.
+const TRIANGLES: [(u64, [&[u64]; 2]); 4] = [
+    (8, [&[32, 1 << 12, 1 << 18], &[1 << 8, 1 << 15, 1 << 21]]),
+    (27, [&[1, 128, 1 << 11, 1 << 15], &[16, 512, 1 << 13, 1 << 17]]),
+    (128, [&[16, 1 << 10], &[1, 128, 1 << 13]]),
+    (415, [&[1, 64, 1 << 10], &[8, 256]]),
+];
+/// Features of scattered triangles.
+const FEATURES: (u64, u64) = (8, 415);
+
 /// The candidate points.
 pub fn candidates() -> Vec<Candidate> {
     let mut candidates = Vec::new();
@@ -31,10 +42,10 @@ pub fn candidates() -> Vec<Candidate> {
             for cache in [CacheState::Hot, CacheState::Cold] {
                 let mut shapes = Vec::new();
                 let mut add = |level, shape| shapes.push((level, shape));
-                if op.is_elementwise() {
-                    elementwise(&mut add)
-                } else {
-                    row_by_row(&mut add)
+                match op {
+                    MemoryOp::Triangle => triangles(&mut add),
+                    _ if op.is_elementwise() => elementwise(&mut add),
+                    _ => row_by_row(&mut add),
                 }
                 let later = later(dtype, cache);
                 candidates.extend(shapes.into_iter().enumerate().map(|(at, (level, shape))| {
@@ -89,5 +100,46 @@ fn row_by_row(add: &mut impl FnMut(u8, (u64, u64))) {
             let rows = (log_between(FEWEST, MOST, size) / columns).max(1);
             add(level as u8, (rows, columns));
         }
+    }
+}
+
+/// Lines over the batch at several numbers of features, and scattered squares.
+fn triangles(add: &mut impl FnMut(u8, (u64, u64))) {
+    for (features, passes) in TRIANGLES {
+        for (level, batches) in passes.into_iter().enumerate() {
+            batches.iter().for_each(|batch| add(level as u8, (*batch, features)));
+        }
+    }
+    let mut shapes = Scatter::<2>::new();
+    for (level, count) in SCATTERED.into_iter().enumerate() {
+        for [features, size] in shapes.by_ref().take(count) {
+            let features = log_between(FEATURES.0, FEATURES.1, features);
+            let batch = log_between(FEWEST, MOST, size) / (features * features);
+            add(level as u8, (batch.max(1), features));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_has_sound_points_within_the_largest_size() {
+        for op in MemoryOp::ALL {
+            let mut count = 0;
+            for Candidate { point, level, .. } in candidates() {
+                let Point::Memory(memory) = point else { panic!("{point}") };
+                memory_is_sound(&memory);
+                count += usize::from(memory.op == op && level == 0);
+            }
+            // Three types, hot and cold.
+            assert!(count >= 6 * 6, "{op}: {count} in the first pass");
+        }
+    }
+
+    fn memory_is_sound(memory: &MemoryPoint) {
+        assert!(Point::Memory(*memory).check().is_ok(), "{memory:?}");
+        assert!(memory.elements() <= MOST, "{memory:?}");
     }
 }

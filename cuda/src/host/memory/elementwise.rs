@@ -2,6 +2,7 @@
 
 use super::super::real::Real;
 use super::super::threads::Threads;
+use super::philox;
 
 /// How much dearer an element with an exponential is than one that is only moved: a second
 /// thread pays for that many times fewer bytes.
@@ -52,6 +53,52 @@ pub fn gelu<T: Real>(a: &[T], out: &mut [T], threads: &Threads) {
 pub fn fill<T: Real>(value: T, out: &mut [T], threads: &Threads) {
     let split = threads.worth(size_of_val(out));
     threads.pieces(out, 1, split, |_, out| out.fill(value));
+}
+
+/// Counters of random words that are drawn side by side, of four words each.
+const COUNTERS: usize = 16;
+
+/// `out = 0` where the word of an element is below `threshold`, `out = scale * a` elsewhere.
+pub fn dropout<T: Real>(
+    a: &[T],
+    (threshold, scale, seed): (u32, T, u64),
+    out: &mut [T],
+    threads: &Threads,
+) {
+    let split = threads.worth(EXPONENTIAL_COST * 2 * size_of_val(a));
+    let unit = 4 * COUNTERS;
+    threads.pieces(out, unit, split, |first, out| {
+        let a = &a[first * unit..][..out.len()];
+        threads.vectorise(
+            #[inline(always)]
+            || {
+                for (number, (out, a)) in out.chunks_mut(unit).zip(a.chunks(unit)).enumerate() {
+                    let counter = (first + number) * COUNTERS;
+                    let words = philox::words::<COUNTERS>(counter as u64, seed);
+                    for (i, (out, x)) in out.iter_mut().zip(a).enumerate() {
+                        let dropped = words[i % 4][i / 4] < threshold;
+                        *out = if dropped { T::ZERO } else { scale * *x };
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// The narrow value nearest to each.
+pub fn cast<T: Real>(a: &[T], out: &mut [T::Narrow], threads: &Threads) {
+    let split = threads.worth(size_of_val(a) + size_of_val(out));
+    threads.pieces(out, 1, split, |first, out| {
+        let a = &a[first..][..out.len()];
+        threads.vectorise(
+            #[inline(always)]
+            || {
+                for (out, a) in out.iter_mut().zip(a) {
+                    *out = a.narrow();
+                }
+            },
+        );
+    });
 }
 
 #[inline(always)]

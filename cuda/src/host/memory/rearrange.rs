@@ -1,4 +1,4 @@
-//! Loops that move elements without changing them: transpose and concat.
+//! Loops that move elements without changing them: transpose, concat, triangles.
 
 use super::super::real::Real;
 use super::super::threads::Threads;
@@ -81,6 +81,22 @@ pub fn concat<T: Real>(a: &[T], b: &[T], half: usize, out: &mut [T], threads: &T
             let (left, right) = out.split_at_mut(half);
             left.copy_from_slice(a);
             right.copy_from_slice(b);
+        }
+    });
+}
+
+/// Each row of `out` is what lies below the diagonal of a square of `side` by `side`, row by row.
+pub fn triangle<T: Real>(a: &[T], side: usize, out: &mut [T], threads: &Threads) {
+    let split = threads.worth(2 * size_of_val(out));
+    let pairs = side * (side - 1) / 2;
+    threads.pieces(out, pairs, split, |first, out| {
+        let squares = a[first * side * side..].chunks_exact(side * side);
+        for (mut out, square) in out.chunks_exact_mut(pairs).zip(squares) {
+            for (length, row) in square.chunks_exact(side).enumerate() {
+                let (below, rest) = out.split_at_mut(length);
+                below.copy_from_slice(&row[..length]);
+                out = rest;
+            }
         }
     });
 }

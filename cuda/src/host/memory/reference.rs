@@ -6,7 +6,7 @@
 use kernelgauge_data::MemoryOp;
 
 use super::super::compare::{Deviation, Precision, Values};
-use super::{CONSTANT, VARIANCE_FLOOR};
+use super::{CONSTANT, KEPT_SCALE, VARIANCE_FLOOR, dropout_threshold, philox};
 
 /// An op and its inputs.
 #[derive(Debug)]
@@ -23,13 +23,15 @@ pub struct Reference<A> {
     pub second: A,
     /// How exactly the result was computed and stored.
     pub precision: Precision,
+    /// What random words of the op are drawn from.
+    pub seed: u64,
 }
 
 impl<A: Values> Reference<A> {
     /// Elements of the result that are compared together.
     pub fn unit(&self) -> usize {
         match self.op {
-            MemoryOp::Softmax | MemoryOp::LayerNorm => self.columns,
+            MemoryOp::Softmax | MemoryOp::LayerNorm | MemoryOp::LayerNormBackward => self.columns,
             _ => 1,
         }
     }
@@ -48,6 +50,7 @@ impl<A: Values> Reference<A> {
             MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm => {
                 self.check_row(unit, found, deviation);
             }
+            MemoryOp::LayerNormBackward => self.check_gradients(unit, found, deviation),
             _ => {
                 let expected = self.element(unit);
                 let error = 8.0 * self.precision.epsilon * expected.abs();
@@ -91,7 +94,25 @@ impl<A: Values> Reference<A> {
                     Some(column) => self.second.at(row * half + column),
                 }
             }
-            MemoryOp::Fill | MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm => CONSTANT,
+            MemoryOp::Dropout => {
+                let dropped = philox::word(index as u64, self.seed) < dropout_threshold();
+                if dropped { 0.0 } else { KEPT_SCALE * a(index) }
+            }
+            MemoryOp::Cast => a(index),
+            MemoryOp::Triangle => {
+                let pairs = self.columns * (self.columns - 1) / 2;
+                let (square, mut column) = (index / pairs, index % pairs);
+                let mut row = 1;
+                while column >= row {
+                    (row, column) = (row + 1, column - row);
+                }
+                a((square * self.columns + row) * self.columns + column)
+            }
+            MemoryOp::Fill
+            | MemoryOp::Sum
+            | MemoryOp::Softmax
+            | MemoryOp::LayerNorm
+            | MemoryOp::LayerNormBackward => CONSTANT,
         }
     }
 
@@ -112,17 +133,44 @@ impl<A: Values> Reference<A> {
         self.close(found, &expected, deviation, |column| format!("row {row}, column {column}"));
     }
 
+    /// Compares one row of gradients. The error of a normalised element is that of a mean times
+    /// the factor, and it is multiplied with the factor once more.
+    fn check_gradients(&self, row: usize, found: &[f64], deviation: &mut Deviation) {
+        let (first, count) = (row * self.columns, self.columns as f64);
+        let weights = self.rows * self.columns;
+        let a: Vec<f64> = (first..first + self.columns).map(|i| self.second.at(i)).collect();
+        let (mean, factor) = moments(&a);
+        let x: Vec<f64> = a.iter().map(|a| (a - mean) * factor).collect();
+        let g: Vec<f64> = (0..self.columns)
+            .map(|column| self.first.at(first + column) * self.second.at(weights + column))
+            .collect();
+        let sum = g.iter().sum::<f64>() / count;
+        let product = g.iter().zip(&x).map(|(g, x)| g * x).sum::<f64>() / count;
+        let relative = self.precision.epsilon * (64.0 + count.sqrt());
+        let expected = g.iter().zip(&x).map(|(g, x)| {
+            let error = relative * factor * (1.0 + factor) * (1.0 + x.abs());
+            (factor * (g - sum - x * product), error)
+        });
+        let expected: Vec<(f64, f64)> = expected.collect();
+        self.close(found, &expected, deviation, |column| format!("row {row}, column {column}"));
+    }
+
     fn normalised(&self, a: &[f64]) -> Vec<f64> {
-        let count = a.len() as f64;
-        let mean = a.iter().sum::<f64>() / count;
-        let variance = a.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
-        let deviation = (variance + VARIANCE_FLOOR).sqrt();
+        let (mean, factor) = moments(a);
         let shifted = |(column, x): (usize, &f64)| {
             let (weight, bias) = (self.second.at(column), self.second.at(self.columns + column));
-            (x - mean) / deviation * weight + bias
+            (x - mean) * factor * weight + bias
         };
         a.iter().enumerate().map(shifted).collect()
     }
+}
+
+/// Mean, and what deviations from it are multiplied with.
+fn moments(a: &[f64]) -> (f64, f64) {
+    let count = a.len() as f64;
+    let mean = a.iter().sum::<f64>() / count;
+    let variance = a.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+    (mean, 1.0 / (variance + VARIANCE_FLOOR).sqrt())
 }
 
 fn gelu(x: f64) -> f64 {

@@ -1,4 +1,5 @@
-//! Loops over rows whose elements depend on each other: sum, softmax, layer normalisation.
+//! Loops over rows whose elements depend on each other: sum, softmax, layer normalisation and
+//! its backward pass.
 
 use super::super::real::Real;
 use super::super::threads::Threads;
@@ -91,14 +92,77 @@ pub fn layer_norm<T: Real>(
         threads,
         #[inline(always)]
         move |row, out| {
-            let mean = total(row, |x| x) * share;
-            let squares = total(row, move |x| (x - mean) * (x - mean));
-            let factor = T::ONE / (squares * share + floor).sqrt();
+            let (mean, factor) = moments(row, share, floor);
             for (((out, x), weight), bias) in out.iter_mut().zip(row).zip(weights).zip(biases) {
                 *out = (*x - mean) * factor * *weight + *bias;
             }
         },
     );
+}
+
+/// Mean of a row, and `1 / sqrt(variance + floor)`.
+#[inline(always)]
+fn moments<T: Real>(row: &[T], share: T, floor: T) -> (T, T) {
+    let mean = total(row, |x| x) * share;
+    let squares = total(row, move |x| (x - mean) * (x - mean));
+    (mean, T::ONE / (squares * share + floor).sqrt())
+}
+
+/// The mean of every row of `a`, and its factor: what a forward pass leaves for the backward one.
+pub fn statistics<T: Real>(a: &[T], columns: usize, floor: T, [means, factors]: [&mut [T]; 2]) {
+    let share = T::of(1.0 / columns as f64);
+    for ((row, mean), factor) in a.chunks_exact(columns).zip(means).zip(factors) {
+        (*mean, *factor) = moments(row, share, floor);
+    }
+}
+
+/// The operands of the backward pass of layer normalisation.
+#[derive(Debug, Clone, Copy)]
+pub struct Normalised<'a, T> {
+    /// The input of the forward pass.
+    pub a: &'a [T],
+    /// The weight of each column.
+    pub weights: &'a [T],
+    /// The mean of each row of the input.
+    pub means: &'a [T],
+    /// The factor of each row.
+    pub factors: &'a [T],
+}
+
+/// With `x = (a - mean) factor` and `g = gradient * weight`, `factor (g - mean(g) - x mean(g x))`
+/// of each row.
+pub fn layer_norm_backward<T: Real>(
+    gradients: &[T],
+    forward: Normalised<'_, T>,
+    out: &mut [T],
+    threads: &Threads,
+) {
+    let columns = forward.weights.len();
+    let share = T::of(1.0 / columns as f64);
+    let split = threads.worth(3 * size_of_val(out)) && out.len() > columns;
+    threads.pieces(out, columns, split, |first, out| {
+        threads.vectorise(
+            #[inline(always)]
+            || {
+                for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
+                    let (gradients, a) =
+                        (&gradients[row * columns..][..columns], &forward.a[row * columns..]);
+                    let (mean, factor) = (forward.means[row], forward.factors[row]);
+                    for ((out, gradient), weight) in
+                        out.iter_mut().zip(gradients).zip(forward.weights)
+                    {
+                        *out = *gradient * *weight;
+                    }
+                    let sum = total(out, |g| g) * share;
+                    let product =
+                        total_of_both(out, &a[..columns], |g, a| g * ((a - mean) * factor)) * share;
+                    for (out, a) in out.iter_mut().zip(a) {
+                        *out = factor * (*out - sum - (*a - mean) * factor * product);
+                    }
+                }
+            },
+        );
+    });
 }
 
 /// Calls `f` with each row of `a` and of `out`.
@@ -129,6 +193,20 @@ fn each_row<T: Real>(
 #[inline(always)]
 fn total<T: Real>(row: &[T], f: impl Fn(T) -> T) -> T {
     strands(row, T::ZERO, move |sum, x| sum + f(x), |a, b| a + b)
+}
+
+/// The sum of `f` over pairs of elements.
+#[inline(always)]
+fn total_of_both<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
+    let ((a, rest), (b, other)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [T::ZERO; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for ((lane, a), b) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += f(*a, *b);
+        }
+    }
+    let rest = rest.iter().zip(other).fold(T::ZERO, |sum, (a, b)| sum + f(*a, *b));
+    total(&lanes, |x| x) + rest
 }
 
 /// The largest element of `row`, which is not empty.

@@ -47,7 +47,8 @@ pub fn launches(point: &MemoryPoint, units: u32) -> Option<Vec<Launch>> {
         | MemoryOp::Relu
         | MemoryOp::Sigmoid
         | MemoryOp::Gelu
-        | MemoryOp::Fill => one(format!("{}_{dtype}", point.op), &[point.elements()]),
+        | MemoryOp::Fill
+        | MemoryOp::Dropout => one(format!("{}_{dtype}", point.op), &[point.elements()]),
         MemoryOp::Sum => match parts(rows, columns, units) {
             1 if columns <= HELD[0] => one(format!("sum_warp_{dtype}"), &[rows]),
             1 => one(format!("sum_block_{dtype}"), &[rows]),
@@ -59,6 +60,17 @@ pub fn launches(point: &MemoryPoint, units: u32) -> Option<Vec<Launch>> {
         MemoryOp::Softmax | MemoryOp::LayerNorm => {
             one(format!("{}_{}_{dtype}", point.op, group(columns, HELD)), &[rows])
         }
+        MemoryOp::LayerNormBackward => {
+            Some(vec![layer_norm_backward(point.dtype, rows, columns, units)?])
+        }
+        MemoryOp::Cast => {
+            let to = MemoryPoint::cast_to(point.dtype);
+            one(format!("cast_{dtype}_{to}"), &[point.elements()])
+        }
+        MemoryOp::Triangle => {
+            let pairs = columns.saturating_mul(columns.saturating_sub(1)) / 2;
+            one(format!("triangle_gather_{bytes}"), &[rows, pairs])
+        }
         MemoryOp::Transpose => one(format!("transpose_{bytes}"), &[rows, columns]),
         MemoryOp::Concat => {
             let accesses = (columns / 2).div_ceil(16 / bytes);
@@ -68,7 +80,7 @@ pub fn launches(point: &MemoryPoint, units: u32) -> Option<Vec<Launch>> {
 }
 
 /// The kernel of the backward pass of layer normalisation to its input: it holds two rows.
-pub fn layer_norm_backward(dtype: Dtype, rows: u64, columns: u64, units: u32) -> Option<Launch> {
+fn layer_norm_backward(dtype: Dtype, rows: u64, columns: u64, units: u32) -> Option<Launch> {
     let group = group(columns, HELD.map(|held| held / 2));
     let (_, entry) = entry(&format!("layer_norm_backward_{group}_{dtype}"))?;
     Some(Launch { entry, geometry: entry.rule.geometry(&[rows], units) })
@@ -104,8 +116,11 @@ mod tests {
         assert_eq!(names(LayerNorm, Dtype::Bf16, 9, 8193), ["layer_norm_long_bf16"]);
         assert_eq!(names(Sum, Dtype::F32, 1, 1 << 24), ["sum_split_f32", "sum_join_f32"]);
         assert_eq!(names(Sum, Dtype::F32, 1 << 16, 1 << 14), ["sum_block_f32"]);
-        let backward = layer_norm_backward(Dtype::F32, 9, 1024, 132).unwrap();
-        assert_eq!(backward.entry.name, "layer_norm_backward_block_f32");
-        assert_eq!(layer_norm_backward(Dtype::F64, 9, 9, 132), None);
+        let backward = MemoryOp::LayerNormBackward;
+        assert_eq!(names(backward, Dtype::F32, 9, 512), ["layer_norm_backward_warp_f32"]);
+        assert_eq!(names(backward, Dtype::F32, 9, 1024), ["layer_norm_backward_block_f32"]);
+        assert_eq!(names(MemoryOp::Cast, Dtype::F32, 1, 9), ["cast_f32_f16"]);
+        assert_eq!(names(MemoryOp::Cast, Dtype::Bf16, 1, 9), ["cast_bf16_f32"]);
+        assert_eq!(names(MemoryOp::Triangle, Dtype::Bf16, 9, 27), ["triangle_gather_2"]);
     }
 }

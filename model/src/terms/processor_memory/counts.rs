@@ -75,6 +75,9 @@ fn traffic(point: &MemoryPoint) -> [f64; 2] {
     let [rows, columns] = [point.rows, point.columns].map(|value| value as f64);
     let matrix = rows * columns * size;
     match point.op {
+        MemoryOp::Cast | MemoryOp::Triangle | MemoryOp::LayerNormBackward => {
+            [point.bytes_read() as f64, point.bytes_written() as f64]
+        }
         MemoryOp::Add => [2.0 * matrix, matrix],
         MemoryOp::Fill => [0.0, matrix],
         MemoryOp::Sum => [matrix, rows * size],
@@ -89,10 +92,17 @@ fn threads(processor: &Processor, point: &MemoryPoint) -> (f64, f64) {
     let weighed = match point.op {
         MemoryOp::Add => 3.0 * matrix,
         MemoryOp::Fill | MemoryOp::Sum => matrix,
-        MemoryOp::Sigmoid | MemoryOp::Gelu | MemoryOp::Softmax => 2.0 * EXPONENTIAL_COST * matrix,
+        MemoryOp::Sigmoid | MemoryOp::Gelu | MemoryOp::Softmax | MemoryOp::Dropout => {
+            2.0 * EXPONENTIAL_COST * matrix
+        }
+        MemoryOp::Cast | MemoryOp::Triangle | MemoryOp::LayerNormBackward => {
+            traffic(point).iter().sum()
+        }
         _ => 2.0 * matrix,
     };
-    let alone = matches!(point.op, MemoryOp::Softmax | MemoryOp::LayerNorm) && point.rows == 1;
+    let row_by_row =
+        matches!(point.op, MemoryOp::Softmax | MemoryOp::LayerNorm | MemoryOp::LayerNormBackward);
+    let alone = row_by_row && point.rows == 1;
     let count = processor.threads.max(1);
     if count == 1 || weighed < SPLIT_BYTES || alone {
         return (1.0, 1.0);
@@ -101,7 +111,12 @@ fn threads(processor: &Processor, point: &MemoryPoint) -> (f64, f64) {
     let lanes = (LINE as u64 / point.dtype.size().max(1)).max(1);
     let units = match point.op {
         MemoryOp::Sum if point.columns >= LONG_ROW && point.rows < pieces => PARTS,
-        MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm | MemoryOp::Concat => point.rows,
+        MemoryOp::Sum
+        | MemoryOp::Softmax
+        | MemoryOp::LayerNorm
+        | MemoryOp::LayerNormBackward
+        | MemoryOp::Concat
+        | MemoryOp::Triangle => point.rows,
         MemoryOp::Transpose => point.columns.div_ceil(lanes),
         _ => point.rows.saturating_mul(point.columns),
     }
@@ -145,7 +160,7 @@ pub(super) fn counts(processor: &Processor, point: &MemoryPoint, cold: bool) -> 
 fn steps(processor: &Processor, point: &MemoryPoint) -> [f64; 6] {
     let [rows, columns] = [point.rows, point.columns].map(|value| value as f64);
     match point.op {
-        MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm => {
+        MemoryOp::Sum | MemoryOp::Softmax | MemoryOp::LayerNorm | MemoryOp::LayerNormBackward => {
             let rest = point.columns % processor.block;
             let whole = if point.columns >= STRANDS { rows } else { 0.0 };
             [
@@ -164,6 +179,10 @@ fn steps(processor: &Processor, point: &MemoryPoint) -> [f64; 6] {
             let far = if rows * point.dtype.size() as f64 >= PAGE { rows * columns } else { 0.0 };
             let bands = point.columns.div_ceil(side) as f64;
             [whole, 0.0, edge, bands, point.rows.div_ceil(side) as f64 * columns, far / side as f64]
+        }
+        // A copy for each row below the first of a square.
+        MemoryOp::Triangle => {
+            [point.pairs() as f64 / processor.block as f64, 0.0, 0.0, rows * columns, 0.0, 0.0]
         }
         MemoryOp::Concat => {
             let half = point.columns / 2;
