@@ -56,10 +56,11 @@ fn start(mut command: Command, variables: Vec<(&'static str, String)>) -> Child 
 fn end(mut child: Child, limit: Duration) -> Output {
     let until = Instant::now() + limit;
     while child.try_wait().unwrap().is_none() {
-        if Instant::now() > until {
+        let late = Instant::now() > until;
+        if late {
             child.kill().unwrap();
-            panic!("a rank does not end: {:?}", child.wait_with_output());
         }
+        assert!(!late, "a rank does not end: {:?}", child.wait_with_output());
         std::thread::sleep(Duration::from_millis(5));
     }
     child.wait_with_output().unwrap()
