@@ -141,7 +141,7 @@ fn the_script_for_machines_with_a_gpu_runs_every_step() {
         .env("TMPDIR", &folder)
         .env("LD_LIBRARY_PATH", folder.join("driver"))
         .env("KERNELGAUGE_FAKE_MEMORY", "96")
-        .env("KERNELGAUGE_GPU_BUDGET", "4")
+        .env("KERNELGAUGE_GPU_BUDGET", "8")
         .env("KERNELGAUGE_GPU_FRESH", "2")
         .output()
         .unwrap();

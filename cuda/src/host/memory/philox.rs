@@ -23,13 +23,14 @@ pub fn words<const N: usize>(first: u64, seed: u64) -> [[u32; N]; 4] {
 #[inline(always)]
 fn rounds<const N: usize>(mut c: [[u32; N]; 4], mut key: [u32; 2]) -> [[u32; N]; 4] {
     for _ in 0..10 {
-        for i in 0..N {
-            let product = |word: usize, by: u32| u64::from(c[word][i]) * u64::from(by);
-            let [first, second] = [product(0, MULTIPLIERS[0]), product(2, MULTIPLIERS[1])];
-            c[0][i] = (second >> 32) as u32 ^ c[1][i] ^ key[0];
-            c[1][i] = second as u32;
-            c[2][i] = (first >> 32) as u32 ^ c[3][i] ^ key[1];
-            c[3][i] = first as u32;
+        let [first, second, third, fourth] = &mut c;
+        for (((a, b), c), d) in first.iter_mut().zip(second).zip(third).zip(fourth) {
+            let [one, other] = [(*a, MULTIPLIERS[0]), (*c, MULTIPLIERS[1])]
+                .map(|(word, by)| u64::from(word) * u64::from(by));
+            *a = (other >> 32) as u32 ^ *b ^ key[0];
+            *b = other as u32;
+            *c = (one >> 32) as u32 ^ *d ^ key[1];
+            *d = one as u32;
         }
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }
