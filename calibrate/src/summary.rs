@@ -7,6 +7,7 @@ use kernelgauge_model::{Model, RegionError, VariantError};
 use serde::Serialize;
 
 use crate::columns::Columns;
+use crate::launching::{self, Launching};
 
 /// The summary, as JSON states it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +30,9 @@ pub struct Summary {
     pub reasons: BTreeMap<String, usize>,
     /// Per family, how good the model is.
     pub families: Vec<FamilyError>,
+    /// What launching costs, where it was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub launching: Vec<Launching>,
     /// A question the model can answer, as a command without its machine.
     #[serde(skip)]
     pub question: Option<String>,
@@ -67,6 +71,7 @@ impl Summary {
             failed: 0,
             reasons: BTreeMap::new(),
             families: Family::ALL.into_iter().filter_map(|family| of(family, errors)).collect(),
+            launching: model.map_or(Vec::new(), |model| launching::constants(&data.records, model)),
             question: model.and_then(|model| question(data, model)),
         };
         for record in &data.records {
@@ -102,7 +107,11 @@ impl Summary {
 
     /// For a terminal.
     pub fn text(&self) -> String {
-        format!("{}\n{}", self.headline(), self.columns().text())
+        let launching = match launching::in_words(&self.launching).as_str() {
+            "" => String::new(),
+            words => format!("each {words}\n"),
+        };
+        format!("{}\n{}{launching}", self.headline(), self.columns().text())
     }
 
     /// For a report.
