@@ -79,15 +79,17 @@ fn noise_of_two_percent_moves_a_line_or_a_constant_by_little() {
     for counts in passes() {
         for (constant, each) in [(0.0, 2.0), (5.0, 1.3), (80.0, 0.02), (2.5, 0.0)] {
             let us = |count: f64| constant + each * count;
-            let mut lines = 0;
+            let (mut lines, mut sum) = (0, 0.0);
             for seed in 0..20 {
                 let records = shaken(&counts, seed, us);
                 let term = fit(&rows(&records));
                 let off = worst(&term, us);
-                assert!(off < 0.04, "{constant} + {each} n, seed {seed}: {off} {term:?}");
+                assert!(off < 0.08, "{constant} + {each} n, seed {seed}: {off} {term:?}");
+                sum += off;
                 lines += u32::from(matches!(term, AnalyticalTerm::Line(_)));
             }
-            // Now and then a power law wins by luck, and is as good.
+            // Now and then a power law wins by luck, and is up to 6 % off at twice the largest.
+            assert!(sum / 20.0 < 0.03, "{constant} + {each} n: {}", sum / 20.0);
             assert!(lines >= 14, "{constant} + {each} n: {lines} of 20");
         }
     }
