@@ -78,8 +78,8 @@ fn a_run_measures_every_route_and_says_that_it_is_synthetic() {
 #[test]
 fn every_pair_is_shown_and_the_first_of_each_kind_of_link_is_a_line() {
     let folder = folder("islands");
-    // GPUs 3 and 4 are on different islands; operands of 8 MiB have room.
-    let variables = [("KERNELGAUGE_FAKE_LINKS", "islands"), ("KERNELGAUGE_FAKE_MEMORY", "24")];
+    // GPUs 3 and 4 are on different islands; copies of 4 MiB have room.
+    let variables = [("KERNELGAUGE_FAKE_LINKS", "islands"), ("KERNELGAUGE_FAKE_MEMORY", "88")];
     let line = "--device 2,3,4 --ops copy --samples 6 --out a";
     let said = calibrate_with(&folder, &variables, line);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
