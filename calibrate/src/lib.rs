@@ -28,6 +28,7 @@ pub mod folder;
 pub mod fresh;
 pub mod interrupt;
 pub mod journal;
+pub mod launching;
 pub mod lock;
 pub mod measure;
 pub mod merge;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kernelgauge_cuda::host::HostDevice;
+use kernelgauge_cuda::nvidia::first_pairs;
 use kernelgauge_cuda::simulated::SimulatedDevice;
 use kernelgauge_cuda::{Device, DeviceError};
 use kernelgauge_data::Machine;
@@ -11,7 +12,7 @@ use crate::clock::Clock;
 use crate::device_list::DeviceList;
 use crate::error::CommandError;
 use crate::interrupt::Interrupt;
-use crate::plan::Catalogue;
+use crate::plan::{Catalogue, Routes};
 use crate::ranks::{self, Meeting, Place, SpreadDevice};
 use crate::remote::wire::{Facts, Gpus, Wanted};
 use crate::remote::{Deadlines, ProcessStarter, RemoteDevice};
@@ -115,5 +116,11 @@ fn gpus(gpus: Gpus, opening: &Opening<'_>, clock: Clock) -> Result<Opened, Devic
 /// GPUs with the catalogue for so many, linked so, on so many nodes.
 fn opened_gpus(device: Box<dyn Device>, clock: Clock, nodes: u32) -> Opened {
     let Machine { count, links, .. } = device.machine();
-    Opened { device, clock, catalogue: Catalogue::Gpu { count, links, nodes } }
+    let mut routes = Routes::default();
+    let environment = device.environment();
+    let words = environment.get("gpu_links").unwrap_or_default();
+    for (route, pair) in routes.iter_mut().zip(first_pairs(words)) {
+        *route = Some(pair);
+    }
+    Opened { device, clock, catalogue: Catalogue::Gpu { count, links, nodes, routes } }
 }

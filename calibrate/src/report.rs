@@ -7,6 +7,7 @@ use kernelgauge_model::VariantError;
 use crate::columns::Columns;
 use crate::fastest;
 use crate::findings;
+use crate::launching;
 use crate::peers;
 use crate::plan::show::machine_line;
 use crate::summary::{Summary, covers, errors, inside, percent};
@@ -31,6 +32,7 @@ pub fn markdown(
         fastest::markdown(data),
         of_variants(variants),
         clocks(&data.records),
+        launching::markdown(&summary.launching),
         peers::markdown(&data.records),
         flagged(&data.records, found),
         without_time(&data.records),

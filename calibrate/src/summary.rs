@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::columns::Columns;
 use crate::fastest::{self, Fastest};
+use crate::launching::{self, Launching};
 use crate::question;
 
 /// The summary, as JSON states it.
@@ -31,6 +32,9 @@ pub struct Summary {
     pub reasons: BTreeMap<String, usize>,
     /// Per family, how good the model is.
     pub families: Vec<FamilyError>,
+    /// What launching costs, where it was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub launching: Vec<Launching>,
     /// A question the model can answer, as a command without its machine.
     #[serde(skip)]
     pub question: Option<String>,
@@ -74,6 +78,7 @@ impl Summary {
                 .into_iter()
                 .filter_map(|family| of(family, data, errors))
                 .collect(),
+            launching: model.map_or(Vec::new(), |model| launching::constants(&data.records, model)),
             question: model.and_then(|model| question::first(data, model)),
         };
         for record in &data.records {
@@ -109,7 +114,11 @@ impl Summary {
 
     /// For a terminal.
     pub fn text(&self) -> String {
-        format!("{}\n{}", self.headline(), self.columns().text())
+        let launching = match launching::in_words(&self.launching).as_str() {
+            "" => String::new(),
+            words => format!("each {words}\n"),
+        };
+        format!("{}\n{}{launching}", self.headline(), self.columns().text())
     }
 
     /// For a report.

@@ -76,6 +76,39 @@ fn a_run_measures_every_route_and_says_that_it_is_synthetic() {
 }
 
 #[test]
+fn every_pair_is_shown_and_the_first_of_each_kind_of_link_is_a_line() {
+    let folder = folder("islands");
+    // GPUs 3 and 4 are on different islands; copies of 4 MiB have room.
+    let variables = [("KERNELGAUGE_FAKE_LINKS", "islands"), ("KERNELGAUGE_FAKE_MEMORY", "88")];
+    let line = "--device 2,3,4 --ops copy --samples 6 --out a";
+    let said = calibrate_with(&folder, &variables, line);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let manifest = fs::read_to_string(folder.join("a/samples/dataset.toml")).unwrap();
+    has(&manifest, "gpu_links = \"nvlink: 0-1; pcie between processors: 0-2 1-2\"");
+    let table = fs::read_to_string(folder.join("a/samples/copy.csv")).unwrap();
+    let sizes = |pair: &str| {
+        let measured = |line: &&str| line.contains(pair) && !line.contains("skipped");
+        table.lines().filter(measured).count()
+    };
+    assert_eq!([sizes("GPU 1 to 2)"), sizes("GPU 1 to 0)")], [2, 2], "{table}");
+    assert!(sizes("GPU 0 to 2)") > 20, "{}", sizes("GPU 0 to 2)"));
+    assert_eq!(sizes("GPU 0 to 2)"), sizes("GPU 2 to 0)"));
+    let report = fs::read_to_string(folder.join("a/report.md")).unwrap();
+    let matrix = report.split("## Between GPUs").nth(1).unwrap();
+    has(matrix, "GB/s of a copy of 4 MiB, from the GPU of the row.");
+    let rows: Vec<&str> = matrix.lines().filter(|line| line.starts_with('|')).take(5).collect();
+    assert!(rows[0].starts_with("| GPU |"), "{rows:?}");
+    for (gpu, row) in rows[2..].iter().enumerate() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells[1], gpu.to_string(), "{row}");
+        for (to, cell) in cells[2..5].iter().enumerate() {
+            let shown = cell.parse::<f64>().is_ok_and(|rate| rate > 0.0);
+            assert_eq!(shown, to != gpu, "{row}");
+        }
+    }
+}
+
+#[test]
 fn times_follow_the_law_of_the_driver() {
     let folder = folder("law");
     let said = calibrate(&folder, "", "--device 0 --quick --ops copy --out a");

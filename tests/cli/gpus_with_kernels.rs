@@ -223,4 +223,11 @@ fn launching_is_measured_as_lines_over_how_often() {
         }
     }
     assert_eq!((gaps, launches), (6, 6));
+    // The stand-in's GPU has a clock of its own, so this constant is known.
+    assert!(said.stdout.contains(", gap between kernels 2.0 us, "), "{}", said.stdout);
+    let report = fs::read_to_string(folder.join("a/report.md")).unwrap();
+    for (op, has) in [("gap/graph", true), ("launch/copy", true), ("launch/other", false)] {
+        let row = format!("| `{op}`");
+        assert_eq!(report.contains(&row), has, "{row} in {report}");
+    }
 }

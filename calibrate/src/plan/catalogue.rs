@@ -20,8 +20,14 @@ pub enum Catalogue {
         links: Links,
         /// How many such nodes measure together.
         nodes: u32,
+        /// Pairs whose copies are a whole line each, beside the first two: the first pair of
+        /// every other kind of link.
+        routes: Routes,
     },
 }
+
+/// So many pairs of GPUs at most, more than there are kinds of links in one machine.
+pub type Routes = [Option<(u32, u32)>; 4];
 
 impl Catalogue {
     /// The families it has points of.
@@ -42,9 +48,9 @@ impl Catalogue {
                 copy::candidates(),
             ]
             .concat(),
-            Catalogue::Gpu { count, links, nodes } => [
+            Catalogue::Gpu { count, links, nodes, routes } => [
                 gpu::candidates(),
-                pairs::candidates(count),
+                pairs::candidates(count, routes),
                 collective::candidates(count, links, nodes),
             ]
             .concat(),

@@ -3,7 +3,8 @@
 //! Sizes go from 8 bytes to as much as fits: by powers of eight in the first pass, then of four,
 //! and of two between 64 KiB and 16 MiB, where NCCL changes its protocols; then of two everywhere.
 //! The last pass refines where the curve bends by being dense everywhere: a plan is made before
-//! anything is measured and cannot know where that is.
+//! anything is measured and cannot know where that is. Which of its sizes come first is decided
+//! by what was measured (`sweep::bends`).
 //!
 //! In flight and out of place is the usual manner. In place and isolated are measured beside it,
 //! sparsely, and so are further dtypes where elements are added up.

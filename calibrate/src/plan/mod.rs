@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use kernelgauge_data::{CacheState, Family, Manner, Nanos, Point, fields};
 use sha2::{Digest as _, Sha256};
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, Routes};
 pub use scatter::log_between;
 
 /// The last pass.
@@ -223,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_gpu_has_a_plan_of_its_own_with_every_route_of_a_copy() {
-        let plan = Plan::of(Catalogue::Gpu { count: 8, links: Links::Nvswitch, nodes: 1 }, 0);
+        let (links, routes) = (Links::Nvswitch, Routes::default());
+        let plan = Plan::of(Catalogue::Gpu { count: 8, links, nodes: 1, routes }, 0);
         for Candidate { point, .. } in &plan.points {
             point.check().unwrap();
         }

@@ -51,7 +51,8 @@ mod tests {
     #[test]
     fn after_three_in_a_row_other_points_are_still_tried() {
         let links = kernelgauge_data::Links::Nvlink;
-        let plan = Plan::of(Catalogue::Gpu { count: 2, links, nodes: 1 }, 0);
+        let plan =
+            Plan::of(Catalogue::Gpu { count: 2, links, nodes: 1, routes: Default::default() }, 0);
         let points = plan.points.into_iter().map(|candidate| candidate.point);
         let collective = points.into_iter().find(|p| matches!(p, Point::Collective(_))).unwrap();
         let direction = CopyDirection::DeviceToDevice;

@@ -241,9 +241,9 @@ mod tests {
 
     #[test]
     fn every_point_of_both_plans_travels_unchanged() {
-        for catalogue in
-            [Catalogue::Processor, Catalogue::Gpu { count: 8, links: Links::Nvlink, nodes: 2 }]
-        {
+        let (links, routes) = (Links::Nvlink, Default::default());
+        let gpus = Catalogue::Gpu { count: 8, links, nodes: 2, routes };
+        for catalogue in [Catalogue::Processor, gpus] {
             for candidate in Plan::of(catalogue, 0).points {
                 let request = Request::Prepare(
                     (&candidate.point).into(),

@@ -6,9 +6,10 @@
 //! nothing about the points. A point during which other programs had the processor is measured
 //! once more some time later, and the better outcome counts.
 //!
-//! Left to others: the order (`plan`), one point (`measure`), durability (`journal`), and what
+//! Left to others: the order (`plan`; in the last pass of collectives `bends`), one point (`measure`), durability (`journal`), and what
 //! is made of the result (`finish`).
 
+mod bends;
 pub mod pace;
 mod queue;
 pub mod sentinel;
@@ -30,6 +31,7 @@ use crate::journal::{Contents, Entry, Journal, JournalError};
 use crate::measure::{MeasureOptions, NotTaken, Taken, measure};
 use crate::plan::{Candidate, Plan};
 use crate::progress::Progress;
+use bends::Bends;
 use pace::Pace;
 use queue::{Queue, Turn};
 use watcher::Watcher;
@@ -84,6 +86,11 @@ pub fn run(
     progress: &mut Progress<'_>,
 ) -> Result<End, JournalError> {
     let todo = left_to_do(setting, contents);
+    let mut bends = Bends::default();
+    for (index, record) in contents.records() {
+        bends.note(setting.plan, index, record);
+    }
+    let todo = bends::in_their_places(setting.plan, setting.selected, todo);
     let queue = Queue::new(&todo, &contended(setting, contents));
     let mut sweep = Sweep {
         setting,
@@ -94,6 +101,7 @@ pub fn run(
         contents,
         watcher: Watcher::new(setting, progress, todo.len()),
         pace: Pace::default(),
+        bends,
         failures_in_a_row: 0,
     };
     sweep.all(queue)
@@ -152,6 +160,7 @@ struct Sweep<'s, 'w> {
     contents: &'s mut Contents,
     watcher: Watcher<'s, 'w>,
     pace: Pace,
+    bends: Bends,
     failures_in_a_row: u32,
 }
 
@@ -161,7 +170,7 @@ impl Sweep<'_, '_> {
         let sentinel = sentinel::choose(self.setting.plan, self.setting.selected, &can);
         let mut passed_over = false;
         let mut measured = 0;
-        while let Some(turn) = queue.next() {
+        while let Some(turn) = self.next(&mut queue) {
             if self.setting.interrupt.requested() {
                 return Ok(End::Interrupted);
             }
@@ -195,6 +204,12 @@ impl Sweep<'_, '_> {
             self.read_sentinel(sentinel)?;
         }
         Ok(if passed_over { End::BudgetUsed } else { End::Finished })
+    }
+
+    /// The next turn; in the last pass what is measured of a curve has a say.
+    fn next(&self, queue: &mut Queue) -> Option<Turn> {
+        queue.put_first(|todo| self.bends.first(self.setting.plan, todo));
+        queue.next()
     }
 
     /// Whether the point at `index` will be done before time is up.
@@ -241,6 +256,7 @@ impl Sweep<'_, '_> {
         let contended = record.flags.contains(Flag::Contended);
         let measured = matches!(record.outcome, Outcome::Measured(_));
         if !again || (measured && !contended) {
+            self.bends.note(self.setting.plan, index, &record);
             self.append(Entry::Point { index, record })?;
         }
         self.watcher.done += usize::from(!again);

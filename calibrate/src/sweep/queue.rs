@@ -45,6 +45,15 @@ impl Queue {
         self.todo.pop_front().map(|index| Turn { index, again: false })
     }
 
+    /// Lets the point in the place that `choose` picks, of those without an outcome, change
+    /// places with the first.
+    pub fn put_first(&mut self, choose: impl Fn(&VecDeque<usize>) -> usize) {
+        let place = choose(&self.todo);
+        if place < self.todo.len() {
+            self.todo.swap(0, place);
+        }
+    }
+
     /// Notes whether other programs had the processor during the last turn.
     pub fn note(&mut self, busy: bool) {
         self.busy = busy;

@@ -47,3 +47,4 @@ mod throttle;
 mod version;
 
 pub use device::CudaDevice;
+pub use links::first_pairs;

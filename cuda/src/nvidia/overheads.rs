@@ -4,6 +4,7 @@
 //! | op | time of | by |
 //! |---|---|---|
 //! | `launch/kernel` | `count` calls that launch an empty kernel | the host's clock |
+//! | `launch/copy` | `count` calls that copy 64 page-locked bytes to the GPU | the host's clock |
 //! | `launch/graph` | one call that launches a graph of `count` empty kernels | the host's clock |
 //! | `gap/stream` | `count` empty kernels queued on a stream, on the GPU | events |
 //! | `gap/graph` | a graph of `count` empty kernels, on the GPU | events |
@@ -17,17 +18,17 @@
 
 use std::time::{Duration, Instant};
 
-use kernelgauge_data::{CustomPoint, Failure, Nanos};
+use kernelgauge_data::point::launching::COUNT;
+use kernelgauge_data::{CopyDirection, CopyPoint, CustomPoint, Failure, Nanos};
 
+use super::copy::HostCopy;
 use super::loaded::LoadedKernels;
 use super::memory::DeviceBuffer;
 use super::module::{Argument, Launch};
-use super::operation::Bench;
+use super::operation::{Bench, Operation as _};
 use super::stream::{Graph, Stream};
 use crate::device::{Timing, Workload};
 
-/// The parameter of every op: how often.
-pub const COUNT: &str = "count";
 /// Most launches of one timing: fewer than a stream's queue holds, from where on the host waits
 /// for the GPU instead of launching (1024 on GPUs so far, by what others report).
 const MOST: u64 = 1024;
@@ -38,10 +39,15 @@ const SPIN_MORE: u64 = 100_000;
 /// A spin that was too short is tried again, twice as long, so many times.
 const TRIES: u32 = 4;
 
+/// A copy so small that its launch is all there is to it.
+const COPIED: CopyPoint =
+    CopyPoint { direction: CopyDirection::HostToDevice, pinned: true, bytes: 64 };
+
 /// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cost {
     LaunchKernel,
+    LaunchCopy,
     LaunchGraph,
     GapOnStream,
     GapInGraph,
@@ -54,6 +60,7 @@ impl Cost {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "launch/kernel" => Cost::LaunchKernel,
+            "launch/copy" => Cost::LaunchCopy,
             "launch/graph" => Cost::LaunchGraph,
             "gap/stream" => Cost::GapOnStream,
             "gap/graph" => Cost::GapInGraph,
@@ -67,6 +74,7 @@ impl Cost {
     fn call(self) -> &'static str {
         match self {
             Cost::LaunchKernel => "cuLaunchKernel",
+            Cost::LaunchCopy => "cuMemcpyHtoDAsync",
             Cost::LaunchGraph => "cuGraphLaunch",
             Cost::GapOnStream => "empty (stream)",
             Cost::GapInGraph => "empty (graph)",
@@ -78,7 +86,7 @@ impl Cost {
 
     /// Whether it can do without kernels of our own.
     fn needs_kernel(self) -> bool {
-        !matches!(self, Cost::RecordEvent | Cost::WaitIdle)
+        !matches!(self, Cost::LaunchCopy | Cost::RecordEvent | Cost::WaitIdle)
     }
 }
 
@@ -114,6 +122,7 @@ pub struct Overhead<'device> {
 #[derive(Debug)]
 pub struct Parts {
     empty: Option<Launch>,
+    copy: Option<HostCopy>,
     graph: Option<Graph>,
     spin: Option<(DeviceBuffer, Launch)>,
     spin_ns: u64,
@@ -130,8 +139,11 @@ impl Parts {
         kernels: &mut LoadedKernels,
     ) -> Result<Self, Failure> {
         let (cost, count) = cost_of(point).map_err(Failure::Device)?;
-        let mut parts =
-            Parts { empty: None, graph: None, spin: None, spin_ns: SPIN_MORE + SPIN_EACH * count };
+        let spin_ns = SPIN_MORE + SPIN_EACH * count;
+        let mut parts = Parts { empty: None, copy: None, graph: None, spin: None, spin_ns };
+        if cost == Cost::LaunchCopy {
+            parts.copy = Some(HostCopy::new(stream.context(), &COPIED, 0)?);
+        }
         if cost.needs_kernel() {
             let empty = kernels.launch("empty", &[], &[])?;
             // Code that is loaded when it is first launched must not be so during a capture.
@@ -153,6 +165,13 @@ impl Parts {
 
     fn launch_kernel(&self, stream: &Stream) -> Result<(), Failure> {
         self.empty.as_ref().map_or_else(no_kernel, |empty| empty.enqueue(stream))
+    }
+
+    fn launch_copy(&mut self, stream: &Stream) -> Result<(), Failure> {
+        match &mut self.copy {
+            Some(copy) => copy.enqueue(stream),
+            None => Err(Failure::Device("the copy is gone".to_owned())),
+        }
     }
 
     fn launch_graph(&self, stream: &Stream) -> Result<(), Failure> {
@@ -204,7 +223,7 @@ impl<'device> Overhead<'device> {
     }
 
     /// Time of the calls, which begin with nothing queued; their work is waited for outside.
-    fn on_host(&self) -> Result<Nanos, Failure> {
+    fn on_host(&mut self) -> Result<Nanos, Failure> {
         let Overhead { cost, count, parts, bench } = self;
         let stream = bench.stream;
         let Some((event, _)) = bench.pairs.first() else {
@@ -213,6 +232,7 @@ impl<'device> Overhead<'device> {
         let began = Instant::now();
         match cost {
             Cost::LaunchGraph => parts.launch_graph(stream)?,
+            Cost::LaunchCopy => (0..*count).try_for_each(|_| parts.launch_copy(stream))?,
             Cost::RecordEvent => (0..*count).try_for_each(|_| event.record(stream))?,
             Cost::WaitIdle => (0..*count).try_for_each(|_| stream.synchronize())?,
             Cost::WaitForKernel => (0..*count).try_for_each(|_| {

@@ -15,6 +15,7 @@ mod custom;
 mod embedding;
 mod gemm;
 mod gemm_layout;
+pub mod launching;
 mod memory;
 mod parts;
 mod rebuilt;

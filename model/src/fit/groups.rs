@@ -106,6 +106,12 @@ impl Group<'_> {
             let plural = if points == 1 { "" } else { "s" };
             return Some(format!("{points} point{plural}; at least {LEAST_POINTS} are needed"));
         }
+        // Of launching itself a constant is a fair answer: no size makes it any other work.
+        let is_launching =
+            |row: &Row<'_>| matches!(row.point, Point::Custom(custom) if custom.is_launching());
+        if self.rows.iter().all(is_launching) {
+            return None;
+        }
         no_load_signal(&self.rows)
     }
 }

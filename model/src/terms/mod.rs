@@ -9,9 +9,11 @@
 
 mod attention;
 mod collective;
+mod custom;
 mod embedding;
 mod features;
 mod gemm;
+mod line;
 mod power;
 mod processor;
 mod processor_embedding;
@@ -47,6 +49,8 @@ pub(crate) enum AnalyticalTerm {
     Collective(collective::CollectiveTerm),
     /// Roofline over query tiles.
     Attention(attention::AttentionTerm),
+    /// A constant, and so much for each of one parameter.
+    Line(line::LineTerm),
     /// Power law of the parameters.
     Power(power::PowerTerm),
 }
@@ -85,6 +89,7 @@ macro_rules! each {
             AnalyticalTerm::Traffic($term) => $body,
             AnalyticalTerm::Collective($term) => $body,
             AnalyticalTerm::Attention($term) => $body,
+            AnalyticalTerm::Line($term) => $body,
             AnalyticalTerm::Power($term) => $body,
         }
     };
@@ -116,7 +121,7 @@ impl AnalyticalTerm {
             Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
             Family::Collective => AnalyticalTerm::Collective(collective::fit(rows)),
             Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
-            Family::Custom => AnalyticalTerm::Power(power::fit(rows)),
+            Family::Custom => custom::fit(rows),
         }
     }
 
@@ -170,7 +175,7 @@ impl AnalyticalTerm {
             AnalyticalTerm::Traffic(_) => matches!(family, Family::Memory | Family::Copy),
             AnalyticalTerm::Collective(_) => family == Family::Collective,
             AnalyticalTerm::Attention(_) => family == Family::Attention,
-            AnalyticalTerm::Power(_) => family == Family::Custom,
+            AnalyticalTerm::Line(_) | AnalyticalTerm::Power(_) => family == Family::Custom,
         };
         belongs && each!(self, term => term.is_sound())
     }

@@ -1,4 +1,4 @@
-//! Custom ops: a launch floor plus a power law of the parameters.
+//! A launch floor plus a power law of the parameters.
 //!
 //! `t = launch + scale * prod(x_i ^ a_i)` with `a_i >= 0`: nothing is known of the op but that
 //! more of anything cannot take less time.

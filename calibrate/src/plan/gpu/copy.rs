@@ -43,6 +43,11 @@ fn routes() -> [(CopyDirection, bool, CacheState, u32); 7] {
     ]
 }
 
+/// The line of a peer copy: passes and bytes.
+pub fn peer_line(add: impl FnMut(u8, u64)) {
+    line(LARGEST, add);
+}
+
 /// Powers of two, then those between and scattered sizes, up to two to the `largest`.
 fn line(largest: u32, mut add: impl FnMut(u8, u64)) {
     for exponent in SMALLEST..=largest {

@@ -7,6 +7,8 @@ mod gemm;
 mod memory;
 mod overheads;
 
+pub use copy::peer_line;
+
 use super::Candidate;
 
 /// The candidate points.

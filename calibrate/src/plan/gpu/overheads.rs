@@ -1,19 +1,10 @@
 //! What launching costs: lines over how often, from once to as often as a queue holds.
 
+use kernelgauge_data::point::launching::{COUNT, OPS};
 use kernelgauge_data::{CacheState, CustomPoint, Point};
 
 use super::super::{Candidate, DEEPEST};
 
-/// The ops, as the device knows them (`kernelgauge-cuda`, `nvidia::overheads`).
-const OPS: [&str; 7] = [
-    "launch/kernel",
-    "launch/graph",
-    "gap/stream",
-    "gap/graph",
-    "event/record",
-    "synchronise/idle",
-    "synchronise/kernel",
-];
 /// The largest count, as a power of two.
 const LARGEST: u32 = 10;
 
@@ -22,7 +13,7 @@ pub fn candidates() -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for op in OPS {
         let mut add = |level, count| {
-            let parameters = vec![("count".to_owned(), count)];
+            let parameters = vec![(COUNT.to_owned(), count)];
             let point = Point::Custom(CustomPoint { op: op.to_owned(), parameters });
             candidates.push(Candidate::usual(point, CacheState::Unstated, level));
         };

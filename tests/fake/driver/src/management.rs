@@ -83,8 +83,20 @@ extern "C" fn nvmlDeviceGetEnforcedPowerLimit(
 
 /// Links that every GPU has: all of them are active, and lead to a switch or, where
 /// `KERNELGAUGE_FAKE_LINKS` says `pcie`, there are none.
+///
+/// Where it says `islands`, GPUs 0 to 3 and 4 to 7 are linked among themselves, without a switch.
 fn unlinked() -> bool {
-    std::env::var("KERNELGAUGE_FAKE_LINKS").is_ok_and(|links| links == "pcie")
+    links_are("pcie")
+}
+
+fn links_are(kind: &str) -> bool {
+    std::env::var("KERNELGAUGE_FAKE_LINKS").is_ok_and(|links| links == kind)
+}
+
+/// Whether two GPUs have no link: the handle of a GPU is its number and 256.
+fn apart(one: *mut c_void, other: *mut c_void) -> bool {
+    let island = |gpu: *mut c_void| (gpu as usize).wrapping_sub(0x100) / 4;
+    unlinked() || (links_are("islands") && island(one) != island(other))
 }
 
 #[unsafe(no_mangle)]
@@ -102,18 +114,19 @@ extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
     link: c_uint,
     kind: Option<&mut c_uint>,
 ) -> Status {
-    if link > 5 || unlinked() { NOT_FOUND } else { give(kind, 2) }
+    let to = if links_are("islands") { 0 } else { 2 };
+    if link > 5 || unlinked() { NOT_FOUND } else { give(kind, to) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetP2PStatus(
-    _device: *mut c_void,
-    _other: *mut c_void,
+    device: *mut c_void,
+    other: *mut c_void,
     which: c_uint,
     status: Option<&mut c_uint>,
 ) -> Status {
     // `NVML_P2P_CAPS_INDEX_NVLINK` is 2; `NVML_P2P_STATUS_NOT_SUPPORTED` is 5.
-    give(status, if which == 2 && unlinked() { 5 } else { 0 })
+    give(status, if which == 2 && apart(device, other) { 5 } else { 0 })
 }
 
 #[unsafe(no_mangle)]
