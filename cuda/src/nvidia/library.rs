@@ -153,11 +153,12 @@ fn newest_of_driver() -> Option<u32> {
 /// `names` with those of a newer CUDA than `newest` at the end: a driver runs libraries and code
 /// of its own major version and of older ones (CUDA Compatibility, "Minor Version Compatibility").
 fn in_order(names: &[&'static str], newest: Option<u32>) -> Vec<&'static str> {
-    let is_newer = |name: &&&str| {
+    let is_newer = |name: &str| {
         let major = name.rsplit_once('.').and_then(|(_, major)| major.parse::<u32>().ok());
         newest.zip(major).is_some_and(|(newest, major)| major > newest)
     };
-    let (newer, usable): (Vec<&'static str>, Vec<_>) = names.iter().partition(|n| is_newer(&n));
+    let (newer, usable): (Vec<&'static str>, Vec<_>) =
+        names.iter().partition(|name| is_newer(name));
     [usable, newer].concat()
 }
 
