@@ -7,11 +7,12 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use kernelgauge_cuda::nvidia::kernels::{Architecture, Compiler, KernelError, SOURCES, Usage};
+use kernelgauge_cuda::nvidia::library::Library;
 use kernelgauge_data::Diagnostic;
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 /// What the command line asks for.
 #[derive(Debug, Default)]
@@ -48,10 +49,7 @@ fn request() -> Result<Request, (u8, String)> {
 /// Whether all is well.
 fn run(request: &Request) -> Result<bool, (u8, String)> {
     if let Some(path) = &request.nvrtc {
-        // SAFETY: NVRTC's initialisers may run at any time. The handle is kept for good, so that
-        // a later search by name finds this very library.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
-        std::mem::forget(library.map_err(|error| (3, format!("{path}: {error}")))?);
+        Library::Nvrtc.open_at(Path::new(path)).map_err(|error| (3, error.to_string()))?;
     }
     let told = |error: KernelError| {
         let hint = error.hint().unwrap_or_default();

@@ -1,9 +1,10 @@
 //! Measures the selected points of a plan, one journal line each, until they are done, time is
 //! up, or the user stops it.
 //!
-//! One bad point never stops a run: it is journalled as skipped or failed with its reason. A
-//! device that fails point after point does: the rest would be a cascade of one fault and say
-//! nothing about the points. A point during which other programs had the processor is measured
+//! One bad point never stops a run: it is journalled as skipped or failed with its reason. Where
+//! the device fails point after point of one family, the rest of that family is not attempted any
+//! more, and where it fails whatever comes, the run ends: the rest would be a cascade of one fault
+//! and say nothing about the points. A point during which other programs had the processor is measured
 //! once more some time later, and the better outcome counts.
 //!
 //! Left to others: the order (`plan`; in the last pass of collectives `bends`), one point (`measure`), durability (`journal`), and what
@@ -15,7 +16,7 @@ mod queue;
 pub mod sentinel;
 mod watcher;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kernelgauge_cuda::random::Random;
@@ -38,7 +39,8 @@ use watcher::Watcher;
 
 /// Time for one reading of the sentinel.
 const SENTINEL_LIMIT: Nanos = Nanos::new(100_000_000);
-/// Device failures in a row after which the device counts as lost.
+/// Device failures in a row after which the device counts as lost, or the family that all of
+/// them are of is given up, while others are left and worked so far.
 pub const LOST_AFTER: u32 = 3;
 
 /// What a sweep works with.
@@ -102,7 +104,9 @@ pub fn run(
         watcher: Watcher::new(setting, progress, todo.len()),
         pace: Pace::default(),
         bends,
-        failures_in_a_row: 0,
+        failed_in_a_row: Vec::new(),
+        given_up: BTreeMap::new(),
+        worked: true,
     };
     sweep.all(queue)
 }
@@ -161,7 +165,12 @@ struct Sweep<'s, 'w> {
     watcher: Watcher<'s, 'w>,
     pace: Pace,
     bends: Bends,
-    failures_in_a_row: u32,
+    /// The families of the points that failed since one did not.
+    failed_in_a_row: Vec<Family>,
+    /// Families that are not attempted any more, with the failure.
+    given_up: BTreeMap<Family, String>,
+    /// Whether a point was measured since a family was given up.
+    worked: bool,
 }
 
 impl Sweep<'_, '_> {
@@ -196,7 +205,7 @@ impl Sweep<'_, '_> {
             if let Condition::Lost(what) = self.device.condition() {
                 return Ok(End::DeviceGone(what));
             }
-            if self.failures_in_a_row >= LOST_AFTER {
+            if self.failed_in_a_row.len() >= LOST_AFTER as usize && !self.gives_up(queue.left()) {
                 return Ok(End::DeviceLost(self.last_failure()));
             }
         }
@@ -210,6 +219,25 @@ impl Sweep<'_, '_> {
     fn next(&self, queue: &mut Queue) -> Option<Turn> {
         queue.put_first(|todo| self.bends.first(self.setting.plan, todo));
         queue.next()
+    }
+
+    /// Gives the family that failed point after point up, where it is one, points of others are
+    /// left, and any was measured since the last was given up; whether it did.
+    fn gives_up(&mut self, mut left: impl Iterator<Item = usize>) -> bool {
+        let Some(family) = self.failed_in_a_row.first().copied() else { return false };
+        let alone = self.failed_in_a_row.iter().all(|other| *other == family);
+        let others = left.any(|index| {
+            let other = self.setting.plan.points[index].point.family();
+            other != family && !self.given_up.contains_key(&other)
+        });
+        if !(alone && others && self.worked) {
+            return false;
+        }
+        let what = format!("{LOST_AFTER} points of {family} in a row: {}", self.last_failure());
+        self.given_up.insert(family, what);
+        self.failed_in_a_row.clear();
+        self.worked = false;
+        true
     }
 
     /// Whether the point at `index` will be done before time is up.
@@ -244,15 +272,16 @@ impl Sweep<'_, '_> {
         let Some(record) = self.attempt(index) else { return Ok(After::Interrupted) };
         let family = record.point.family();
         match record.outcome {
-            Outcome::Failed(Failure::Device(_)) => self.failures_in_a_row += 1,
+            Outcome::Failed(Failure::Device(_)) => self.failed_in_a_row.push(family),
             // A collective that does not end says nothing of the other points.
             Outcome::Failed(Failure::TimedOut(_)) if family != Family::Collective => {
-                self.failures_in_a_row += 1;
+                self.failed_in_a_row.push(family);
             }
             // The device had no part in it.
             Outcome::Skipped(_) | Outcome::Failed(Failure::AfterDeviceLost(_)) => {}
-            Outcome::Failed(_) | Outcome::Measured(_) => self.failures_in_a_row = 0,
+            Outcome::Failed(_) | Outcome::Measured(_) => self.failed_in_a_row.clear(),
         }
+        self.worked |= matches!(record.outcome, Outcome::Measured(_));
         let contended = record.flags.contains(Flag::Contended);
         let measured = matches!(record.outcome, Outcome::Measured(_));
         if !again || (measured && !contended) {
@@ -282,6 +311,10 @@ impl Sweep<'_, '_> {
             outcome: Outcome::Failed(Failure::NoValidSamples("none was taken".to_owned())),
             flags: Flags::NONE,
         };
+        if let Some(what) = self.given_up.get(&point.family()) {
+            record.outcome = Outcome::Failed(Failure::AfterDeviceLost(what.clone()));
+            return Some(record);
+        }
         record.outcome = match self.skip_reason(index) {
             Some(reason) => Outcome::Skipped(reason),
             None => match self.take(index, self.setting.measuring, &mut record.conditions.kernel) {
@@ -326,6 +359,9 @@ impl Sweep<'_, '_> {
     /// Measures the sentinel; a sentinel that cannot be measured says nothing.
     fn read_sentinel(&mut self, sentinel: Option<usize>) -> Result<(), JournalError> {
         let Some(index) = sentinel else { return Ok(()) };
+        if self.given_up.contains_key(&self.setting.plan.points[index].point.family()) {
+            return Ok(());
+        }
         let options = MeasureOptions { time_limit: SENTINEL_LIMIT, samples: None };
         self.watcher.begin(&self.setting.plan.points[index].point);
         match self.take(index, options, &mut String::new()) {

@@ -91,6 +91,8 @@ pub struct DeviceCopy {
     source: DeviceBuffer,
     target: DeviceBuffer,
     between_gpus: bool,
+    /// Whether no host memory lies between.
+    direct: bool,
     pattern: Pattern,
 }
 
@@ -100,7 +102,7 @@ impl DeviceCopy {
     /// # Errors
     /// When there is no room, or what the driver says.
     pub fn within(context: &Arc<Context>, bytes: u64, seed: u64) -> Result<Self, Failure> {
-        Self::new("cuMemcpyDtoDAsync", (context, context), bytes, seed)
+        Self::new(("cuMemcpyDtoDAsync", true), (context, context), bytes, seed)
     }
 
     /// A copy of `bytes` bytes from the memory of one GPU to that of another: directly where
@@ -116,11 +118,11 @@ impl DeviceCopy {
     ) -> Result<Self, Failure> {
         let direct = from.reach(to)?;
         let name = if direct { "cuMemcpyPeerAsync" } else { "cuMemcpyPeerAsync through the host" };
-        Self::new(name, (from, to), bytes, seed)
+        Self::new((name, direct), (from, to), bytes, seed)
     }
 
     fn new(
-        name: &'static str,
+        (name, direct): (&'static str, bool),
         (from, to): (&Arc<Context>, &Arc<Context>),
         bytes: u64,
         seed: u64,
@@ -131,13 +133,20 @@ impl DeviceCopy {
         let mut data = HostBuffer::new(from, bytes, false)?;
         pattern.fill(data.data_mut());
         source.write(0, data.data())?;
-        Ok(DeviceCopy { name, source, target, between_gpus: !Arc::ptr_eq(from, to), pattern })
+        let between_gpus = !Arc::ptr_eq(from, to);
+        Ok(DeviceCopy { name, source, target, between_gpus, direct, pattern })
     }
 }
 
 impl Operation for DeviceCopy {
     fn name(&self) -> &str {
         self.name
+    }
+
+    /// What passes through the host's memory is several copies, which no graph is promised to
+    /// hold.
+    fn graphable(&self) -> bool {
+        self.direct
     }
 
     fn enqueue(&mut self, stream: &Stream) -> Result<(), Failure> {

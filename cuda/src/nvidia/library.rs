@@ -31,6 +31,9 @@ pub enum Library {
     Management,
 }
 
+/// Those of this process, by their place in [`Library::ALL`].
+static OPENED: [OnceLock<Result<Opened, LoadError>>; 5] = [const { OnceLock::new() }; 5];
+
 /// A library that is open.
 #[derive(Debug)]
 pub struct Opened {
@@ -87,21 +90,38 @@ impl Library {
     /// # Errors
     /// [`LoadError`].
     pub fn open(self) -> Result<&'static Opened, LoadError> {
-        static OPENED: [OnceLock<Result<Opened, LoadError>>; 5] = [const { OnceLock::new() }; 5];
         let opened = OPENED[self as usize].get_or_init(|| self.open_now());
         opened.as_ref().map_err(Clone::clone)
     }
 
+    /// The library at `path`, which later calls of [`Library::open`] give too; where the process
+    /// has one of this kind already, that one.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn open_at(self, path: &Path) -> Result<&'static Opened, LoadError> {
+        let opened = OPENED[self as usize].get_or_init(|| Opened::at(path.to_owned()));
+        opened.as_ref().map_err(Clone::clone)
+    }
+
     fn open_now(self) -> Result<Opened, LoadError> {
-        let names = self.file_names();
-        match Places::of_this_process().find(names) {
-            Some(path) => Opened::at(path),
-            // The loader may know a folder that the search does not.
-            None => {
-                let loaded = names.iter().find_map(|name| Opened::at(PathBuf::from(name)).ok());
-                loaded.ok_or(LoadError::Missing(names[0]))
+        let newest = match self {
+            Library::Nvrtc | Library::CublasLt => newest_of_driver(),
+            _ => None,
+        };
+        let names = in_order(self.file_names(), newest);
+        let mut refused = None;
+        // One that does not load, of another architecture for example, does not hide the next;
+        // and the loader may know a folder that the search does not.
+        let found = Places::of_this_process().find_all(&names).into_iter();
+        for path in found.chain(names.iter().map(PathBuf::from)) {
+            match Opened::at(path) {
+                Ok(opened) => return Ok(opened),
+                Err(error) if error.is_of_a_file() => drop(refused.get_or_insert(error)),
+                Err(_) => {}
             }
         }
+        Err(refused.unwrap_or(LoadError::Missing(self.file_names()[0])))
     }
 
     /// The version it states at run time; none where it does not.
@@ -115,6 +135,31 @@ impl Library {
             Library::Management => version::management(opened),
         }
     }
+}
+
+impl LoadError {
+    /// Whether a file that was found is what does not load, and not a name that nobody knows.
+    fn is_of_a_file(&self) -> bool {
+        matches!(self, LoadError::Unloadable { path, .. } if path.is_absolute())
+    }
+}
+
+/// The major version of the newest CUDA that the driver supports.
+fn newest_of_driver() -> Option<u32> {
+    let number = version::cuda_of(Library::Driver.open().ok()?)?;
+    u32::try_from(number / 1000).ok()
+}
+
+/// `names` with those of a newer CUDA than `newest` at the end: a driver runs libraries and code
+/// of its own major version and of older ones (CUDA Compatibility, "Minor Version Compatibility").
+fn in_order(names: &[&'static str], newest: Option<u32>) -> Vec<&'static str> {
+    let is_newer = |name: &str| {
+        let major = name.rsplit_once('.').and_then(|(_, major)| major.parse::<u32>().ok());
+        newest.zip(major).is_some_and(|(newest, major)| major > newest)
+    };
+    let (newer, usable): (Vec<&'static str>, Vec<_>) =
+        names.iter().partition(|name| is_newer(name));
+    [usable, newer].concat()
 }
 
 impl Opened {
@@ -172,6 +217,14 @@ mod tests {
     fn functions_are_told_from_what_is_none() {
         let Ok(library) = Opened::at(PathBuf::from("libc.so.6")) else { return };
         assert!(library.has("malloc") && !library.has("cuEventElapsedTime_v2"));
+    }
+
+    #[test]
+    fn a_driver_gets_libraries_of_its_own_major_version_first() {
+        let names = Library::CublasLt.file_names();
+        assert_eq!(in_order(names, None), names);
+        assert_eq!(in_order(names, Some(13)), names);
+        assert_eq!(in_order(names, Some(12)), ["libcublasLt.so.12", "libcublasLt.so.13"]);
     }
 
     #[test]

@@ -13,7 +13,6 @@ use kernelgauge_data::{Diagnostic as _, Failure};
 use super::context::Context;
 use super::facts::Facts;
 use super::kernels::{Architecture, Cache, Compiler, Geometry, KernelError, Source, entry};
-use super::library::Library;
 use super::module::{Argument, Launch, Module};
 
 /// The kernel whose source is compiled first, to see whether the compiler knows the GPU.
@@ -34,10 +33,9 @@ impl LoadedKernels {
     /// Finds a compiler and tries it on a small source.
     ///
     /// # Errors
-    /// What the driver says of the code; a missing compiler is no error.
+    /// What the driver says of the GPU; no error is a missing compiler, nor one whose code the
+    /// driver refuses.
     pub fn new(context: &Arc<Context>, gpu: &Facts) -> Result<Self, Failure> {
-        // Opened for all to see first, so that the bindings get the one that was found.
-        let _ = Library::Nvrtc.open();
         let mut kernels = LoadedKernels {
             context: Arc::clone(context),
             architecture: Architecture::new(gpu.compute.0, gpu.compute.1),
@@ -48,10 +46,15 @@ impl LoadedKernels {
         };
         if let (Ok(compiler), Some((source, _))) = (&kernels.compiler, entry(FIRST)) {
             match compiler.compile_cached(source, kernels.architecture, kernels.cache.as_ref()) {
-                Ok(compiled) => {
-                    let module = Module::load(context, &compiled.cubin)?;
-                    kernels.modules.insert(source.file, module);
-                }
+                Ok(compiled) => match Module::load(context, &compiled.cubin) {
+                    Ok(module) => drop(kernels.modules.insert(source.file, module)),
+                    Err(failure) => {
+                        // A GPU that failed says so to whatever it is asked next.
+                        context.free_memory()?;
+                        let (version, why) = (compiler.version(), failure.to_string());
+                        kernels.compiler = Err(KernelError::Refused { version, why });
+                    }
+                },
                 Err(error) => kernels.compiler = Err(error),
             }
         }

@@ -4,6 +4,7 @@
 //! timed is enqueued elsewhere.
 
 use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::slice;
 use std::sync::Arc;
 
@@ -72,14 +73,18 @@ impl DeviceBuffer {
         unsafe { result::memcpy_dtoh_sync(data, source) }.map_err(failed("cuMemcpyDtoH"))
     }
 
-    /// Sets every byte to `value`.
+    /// Sets every byte to `value`, and waits for it: the driver only enqueues a fill of its own
+    /// accord, and what another GPU writes afterwards would not wait.
     ///
     /// # Errors
     /// What the driver says.
     pub fn clear(&self, value: u8) -> Result<(), Failure> {
         let target = self.place(0, self.bytes)?;
         // SAFETY: the range is the whole allocation, whose context is current.
-        unsafe { result::memset_d8_sync(target, value, self.bytes) }.map_err(failed("cuMemsetD8"))
+        unsafe { result::memset_d8_sync(target, value, self.bytes) }
+            .map_err(failed("cuMemsetD8"))?;
+        // SAFETY: null is the default stream of the current context, which the fill went to.
+        unsafe { result::stream::synchronize(null_mut()) }.map_err(failed("cuStreamSynchronize"))
     }
 
     /// Repeats its first `written` bytes until it is full, by copies within the GPU, each twice

@@ -5,7 +5,8 @@
 //! graph runs before the first event: while it does, the host enqueues everything else, and the
 //! time between the events is the GPU's alone. *Cold*: before each execution more than the last
 //! cache is overwritten, and each execution has its own pair of events; the time is their sum.
-//! What the driver cannot capture, copies of pageable memory, is enqueued one by one.
+//! What the driver cannot capture, or may not, is enqueued one by one: copies of pageable memory,
+//! and copies between GPUs that do not reach each other.
 //!
 //! Events resolve half a microsecond; what is too short for them is timed longer by `calibrate`.
 
@@ -132,7 +133,8 @@ impl<'device, O: Operation + 'device> Timed<'device, O> {
         manner: Manner,
         bench: Bench<'device>,
     ) -> Box<dyn Workload + 'device> {
-        let kernel = format!("{} (graph, {manner})", operation.name());
+        let mode = if operation.graphable() { "graph" } else { "stream" };
+        let kernel = format!("{} ({mode}, {manner})", operation.name());
         Box::new(Timed { operation, bench, kernel, captured: None })
     }
 

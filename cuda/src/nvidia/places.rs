@@ -1,7 +1,8 @@
 //! Where NVIDIA's libraries may lie: the loader's folders, toolkits, and Python wheels.
 //!
 //! The loader alone would find neither a toolkit outside its cache nor what `pip install
-//! nvidia-cublas` brought. Looking costs a few reads of folders and loads nothing.
+//! nvidia-cublas` brought, in an environment that is active or of the `python3` on the path.
+//! Looking costs a few reads of folders and loads nothing.
 //!
 //! Left to others: what is looked for, and opening it (`library`).
 
@@ -36,6 +37,9 @@ const TOOLKITS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 const USUAL_TOOLKIT: &str = "/usr/local/cuda";
 /// Variables that name an environment of Python packages.
 const ENVIRONMENTS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+/// The variable that lists where programs lie, and the one whose packages are looked through.
+const PROGRAMS: &str = "PATH";
+const PYTHON: &str = "python3";
 /// Where Python packages lie outside environments.
 const SYSTEM_PREFIXES: [&str; 2] = ["/usr", "/usr/local"];
 
@@ -76,19 +80,10 @@ impl Places {
         self.named.iter().chain(&self.folders).cloned().collect()
     }
 
-    /// Every file of these names, in the order in which they are preferred.
+    /// Every file of these names, in the order in which they are preferred: an earlier name
+    /// anywhere comes before a later one.
     pub fn find_all(&self, names: &[&str]) -> Vec<PathBuf> {
         names.iter().flat_map(|name| self.all_of(name)).collect()
-    }
-
-    /// Where the first of `names` is, if any is: an earlier name anywhere comes before a later
-    /// one, because the bindings try them in that order too.
-    pub fn find(&self, names: &[&str]) -> Option<PathBuf> {
-        names.iter().find_map(|name| self.find_one(name))
-    }
-
-    fn find_one(&self, name: &str) -> Option<PathBuf> {
-        self.all_of(name).next()
     }
 
     fn all_of(&self, name: &str) -> impl Iterator<Item = PathBuf> {
@@ -110,8 +105,9 @@ fn toolkits(variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
 
 /// The library folders of NVIDIA's packages in every Python that is at hand.
 fn python_folders(variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    let environments: Vec<PathBuf> =
+    let mut environments: Vec<PathBuf> =
         ENVIRONMENTS.iter().filter_map(|name| variable(name)).map(PathBuf::from).collect();
+    environments.extend(pythons(variable));
     // Conda puts a toolkit's libraries beside those of Python.
     let mut folders: Vec<PathBuf> = environments.iter().map(|prefix| prefix.join("lib")).collect();
     let home = variable("HOME").map(|home| Path::new(&home).join(".local"));
@@ -119,6 +115,24 @@ fn python_folders(variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> 
         environments.into_iter().chain(home).chain(SYSTEM_PREFIXES.iter().map(PathBuf::from));
     folders.extend(prefixes.flat_map(|prefix| wheels(&prefix)));
     folders
+}
+
+/// The prefix of the Python that a shell would start: of its name, which an environment that is
+/// not active has too, and of the file behind it.
+fn pythons(variable: &impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let programs = variable(PROGRAMS).unwrap_or_default();
+    let python = env::split_paths(&programs)
+        .map(|folder| folder.join(PYTHON))
+        .find(|path| path.is_absolute() && path.is_file());
+    let Some(python) = python else { return Vec::new() };
+    let behind = fs::canonicalize(&python).ok();
+    let mut prefixes: Vec<PathBuf> = [Some(python), behind]
+        .into_iter()
+        .flatten()
+        .filter_map(|path| Some(path.parent()?.parent()?.to_owned()))
+        .collect();
+    prefixes.dedup();
+    prefixes
 }
 
 /// `PREFIX/{lib,lib64}/python3*/{site,dist}-packages`, in name order, there or not.
@@ -195,6 +209,28 @@ mod tests {
     }
 
     #[test]
+    fn packages_of_the_python_on_the_path_are_searched() {
+        let root = env::temp_dir().join(format!("kernelgauge-python-{}", std::process::id()));
+        let package = |prefix: &str| {
+            let folder = root.join(prefix).join("lib/python3.12/site-packages/nvidia/cu13/lib");
+            fs::create_dir_all(&folder).unwrap();
+            fs::create_dir_all(root.join(prefix).join("bin")).unwrap();
+            folder
+        };
+        let (environment, base, later) = (package("env"), package("base"), package("later"));
+        fs::write(root.join("base/bin/python3"), b"").unwrap();
+        fs::write(root.join("later/bin/python3"), b"").unwrap();
+        std::os::unix::fs::symlink(root.join("base/bin/python3"), root.join("env/bin/python3"))
+            .unwrap();
+        let programs = ["nowhere", "env/bin", "later/bin"].map(|folder| root.join(folder));
+        let programs = env::join_paths(programs).unwrap();
+        let folders = Places::of(|name| (name == "PATH").then(|| programs.clone())).folders();
+        assert!(folders.contains(&environment) && folders.contains(&base), "{folders:?}");
+        assert!(folders.contains(&root.join("env/lib")) && !folders.contains(&later));
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
     fn named_folders_come_first_then_wheels_and_newer_names_before_older() {
         let root = env::temp_dir().join(format!("kernelgauge-places-{}", std::process::id()));
         let wheel = root.join("lib/python3.11/site-packages/nvidia/nothing/lib");
@@ -206,14 +242,14 @@ mod tests {
         assert_eq!(wheels(&root), std::slice::from_ref(&wheel));
         let mut places = Places { folders: wheels(&root), ..Places::default() };
         let names = ["libkernelgauge-test.so.13", "libkernelgauge-test.so.12"];
-        assert_eq!(places.find(&names), None);
+        assert_eq!(places.find_all(&names), [PathBuf::new(); 0]);
         fs::write(named.join(names[1]), b"").unwrap();
         fs::write(wheel.join(names[1]), b"").unwrap();
-        assert_eq!(places.find(&names), Some(wheel.join(names[1])));
+        assert_eq!(places.find_all(&names)[0], wheel.join(names[1]));
         places.named = vec![named.clone()];
-        assert_eq!(places.find(&names), Some(named.join(names[1])));
+        assert_eq!(places.find_all(&names)[0], named.join(names[1]));
         fs::write(wheel.join(names[0]), b"").unwrap();
-        assert_eq!(places.find(&names), Some(wheel.join(names[0])));
+        assert_eq!(places.find_all(&names)[0], wheel.join(names[0]));
         fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -4,6 +4,8 @@
 //! it. A function that is called anywhere in this crate therefore stands in [`USED`]; a driver
 //! that lacks one is refused with a sentence before any of them is called.
 
+use cudarc::driver::sys;
+
 use super::library::{Library, LoadError, Opened};
 use super::version;
 use crate::device::DeviceError;
@@ -70,8 +72,34 @@ const LEAST_CUDA: &str = "12.8";
 pub fn usable_driver() -> Result<&'static Opened, DeviceError> {
     let driver = Library::Driver.open().map_err(|error| absent(&error))?;
     match missing_of(driver) {
-        missing if missing.is_empty() => Ok(driver),
-        missing => Err(too_old(driver, &missing)),
+        missing if !missing.is_empty() => Err(too_old(driver, &missing)),
+        _ if !is_of_bindings(driver) => Err(two_drivers(driver)),
+        _ => Ok(driver),
+    }
+}
+
+/// Whether the bindings call the same file. They open `libcuda.so`, where there is one, before
+/// `libcuda.so.1`, and the former may be another: a stub for linking, or another release.
+fn is_of_bindings(driver: &Opened) -> bool {
+    /// A function that every driver has.
+    const ANY: &str = "cuInit";
+    // SAFETY: loading runs the library's initialisers, as it did when `driver` was opened; both
+    // addresses are compared and never used.
+    let (theirs, ours) = unsafe {
+        if !sys::is_culib_present() {
+            return false;
+        }
+        let theirs = sys::culib().get::<*const ()>(ANY.as_bytes());
+        (theirs.ok().map(|symbol| *symbol), driver.function::<*const ()>(ANY))
+    };
+    ours.is_some() && theirs == ours
+}
+
+fn two_drivers(driver: &Opened) -> DeviceError {
+    let path = driver.path().display();
+    DeviceError::Missing {
+        what: format!("the loader finds another libcuda.so than the driver at {path}"),
+        hint: elsewhere("take folders with stubs or other drivers out of LD_LIBRARY_PATH, "),
     }
 }
 

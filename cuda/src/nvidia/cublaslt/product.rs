@@ -154,7 +154,8 @@ impl Operation for Product {
 
     fn enqueue(&mut self, stream: &Stream) -> Result<(), Failure> {
         let [product, first, second, result] = self.description.raw();
-        let (alpha, beta) = (self.kind.factor(true), self.kind.factor(false));
+        // As numbers of eight bytes, so that they are aligned for whatever type they are of.
+        let [alpha, beta] = [true, false].map(|one| u64::from_ne_bytes(self.kind.factor(one)));
         let handle = self.description.handle();
         let place = |buffer: &DeviceBuffer| buffer.pointer() as *mut c_void;
         // SAFETY: handle and descriptors are alive and of one product; the operands, the result
@@ -164,12 +165,12 @@ impl Operation for Product {
             (handle.functions().multiply)(
                 handle.raw(),
                 product,
-                alpha.as_ptr().cast(),
+                (&raw const alpha).cast(),
                 place(&self.first),
                 first,
                 place(&self.second),
                 second,
-                beta.as_ptr().cast(),
+                (&raw const beta).cast(),
                 place(&self.result),
                 result,
                 place(&self.result),

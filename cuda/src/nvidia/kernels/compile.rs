@@ -78,8 +78,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Opens the NVRTC that the loader finds; one that this process has opened by its path before,
-    /// for all to see, is found too.
+    /// Opens the NVRTC of this machine, wherever NVIDIA's libraries are looked for.
     ///
     /// # Errors
     /// [`KernelError::NoCompiler`], [`KernelError::OldCompiler`], [`KernelError::Call`].

@@ -32,6 +32,14 @@ pub enum KernelError {
         /// Version of NVRTC.
         version: (i32, i32),
     },
+    /// The driver does not load what it compiled.
+    #[error("the driver refuses what NVRTC {}.{} compiles: {why}", version.0, version.1)]
+    Refused {
+        /// Version of NVRTC.
+        version: (i32, i32),
+        /// What the driver says.
+        why: String,
+    },
     /// A source did not compile.
     #[error("{file} does not compile for {architecture}: {log}")]
     Source {
@@ -53,6 +61,9 @@ impl Diagnostic for KernelError {
             KernelError::OldCompiler(_) => "NVRTC of CUDA 12 or newer is needed".to_owned(),
             KernelError::Architecture { .. } => "NVRTC 13 compiles for compute capability 7.5 and \
                 newer, NVRTC 12.9 for 5.0 to 12.1: install the one that fits"
+                .to_owned(),
+            KernelError::Refused { .. } => "an NVRTC of a newer CUDA than the driver's may be the \
+                cause: `pip install nvidia-cuda-nvrtc-cu12` for a driver of CUDA 12, or a newer driver"
                 .to_owned(),
             KernelError::Call { .. } | KernelError::Source { .. } => {
                 "try another NVRTC; if the message stays, it is a fault of kernelgauge".to_owned()
@@ -79,6 +90,7 @@ mod tests {
             KernelError::Call { function: "nvrtcVersion", code: 11 },
             KernelError::Architecture { file, architecture, version: (13, 5) },
             KernelError::Source { file, architecture, log: "x".to_owned() },
+            KernelError::Refused { version: (13, 2), why: "x".to_owned() },
         ] {
             assert!(!error.to_string().ends_with('.'), "{error}");
             assert!(error.hint().is_some());

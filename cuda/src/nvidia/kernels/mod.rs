@@ -6,8 +6,8 @@
 //! the launches that an op takes ([`memory`]), so that tests can execute the same launches on a
 //! processor.
 //!
-//! Left to others: streams, operands, launches and timing (the CUDA device); finding NVRTC
-//! outside the loader's search path (`library`).
+//! Left to others: streams, operands, launches and timing (the CUDA device); finding
+//! NVRTC (`library`).
 
 pub mod cache;
 pub mod catalogue;

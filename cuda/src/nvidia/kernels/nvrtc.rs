@@ -1,16 +1,15 @@
 //! The few functions of NVRTC that are used, looked up one by one.
 //!
-//! cudarc finds and opens the library. Its own wrappers are passed by: they panic where a function
-//! is missing, and hold results in an enum that has no place for codes of newer libraries.
+//! cudarc's wrappers are passed by: they panic where a function is missing, look for the library by
+//! other rules than ours, and hold results in an enum that has no place for codes of newer libraries.
 //!
-//! Left to others: which options, which sources (`compile`).
+//! Left to others: finding and opening it (`library`), which options, which sources (`compile`).
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
-use cudarc::nvrtc::sys;
-
 use super::error::KernelError;
+use crate::nvidia::library::Library;
 
 /// A program of NVRTC.
 type Program = *mut c_void;
@@ -40,27 +39,22 @@ pub struct Nvrtc {
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
 }
 
-/// Looks a function of the library up.
-macro_rules! function {
-    ($name:literal) => {
-        // SAFETY: the library stays open for the life of the process, and the symbol, if there
-        // is one, has the signature of the field it is stored in.
-        match unsafe { sys::culib().get($name) } {
-            Ok(symbol) => *symbol,
-            Err(_) => return Err(KernelError::OldCompiler($name)),
-        }
-    };
-}
-
 impl Nvrtc {
     /// Opens the library.
     ///
     /// # Errors
     /// [`KernelError::NoCompiler`] and [`KernelError::OldCompiler`].
     pub fn open() -> Result<Self, KernelError> {
-        // SAFETY: loading runs the library's initialisers, which NVRTC allows at any time.
-        if !unsafe { sys::is_culib_present() } {
-            return Err(KernelError::NoCompiler);
+        let library = Library::Nvrtc.open().map_err(|_| KernelError::NoCompiler)?;
+        /// A function of this name, stored as what its field holds.
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: a function of this name has the signature of the field it is stored in.
+                match unsafe { library.function($name) } {
+                    Some(function) => function,
+                    None => return Err(KernelError::OldCompiler($name)),
+                }
+            };
         }
         Ok(Nvrtc {
             version: function!("nvrtcVersion"),

@@ -19,6 +19,8 @@ pub type Status = u32;
 
 /// `CUBLAS_STATUS_SUCCESS`.
 pub const DONE: Status = 0;
+/// `CUBLAS_STATUS_NOT_INITIALIZED`.
+pub const NOT_INITIALIZED: Status = 1;
 /// `CUBLAS_STATUS_INVALID_VALUE`.
 pub const INVALID_VALUE: Status = 7;
 /// `CUBLAS_STATUS_EXECUTION_FAILED`.

@@ -101,7 +101,9 @@ impl Shape {
             _ => return true,
         };
         let aligned = |length: usize| length.is_multiple_of(multiple);
-        self.transposed == [true, false] && aligned(self.inner) && aligned(self.result.rows)
+        let factors = self.scales.iter().all(|place| place.is_multiple_of(16));
+        let sides = aligned(self.inner) && aligned(self.result.rows);
+        self.transposed == [true, false] && sides && factors
     }
 
     fn microseconds(&self) -> f64 {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use crate::{DONE, INVALID_VALUE, Status};
+use crate::work::has_context;
+use crate::{DONE, INVALID_VALUE, NOT_INITIALIZED, Status};
 
 /// An object of the library: what it was made with, and its attributes.
 #[derive(Debug, Default)]
@@ -41,8 +42,25 @@ fn take(object: *mut Object) -> Status {
     DONE
 }
 
-fn set(object: Option<&mut Object>, number: u32, value: *const c_void, bytes: usize) -> Status {
-    let Some(object) = object.filter(|_| !value.is_null() && (1..=8).contains(&bytes)) else {
+/// The attributes of a kind of object that are known here, by number, with the bytes of their
+/// values (cublasLt.h); another size is refused, as by NVIDIA's library.
+type Sizes = &'static [(u32, usize)];
+/// Transposition of the operands, and where their factors are.
+const PRODUCT: Sizes = &[(3, 4), (4, 4), (17, 8), (18, 8)];
+/// Products of a batch, and elements from one to the next.
+const LAYOUT: Sizes = &[(5, 4), (6, 8)];
+/// The most workspace.
+const PREFERENCE: Sizes = &[(1, 8)];
+
+fn set(
+    object: Option<&mut Object>,
+    sizes: Sizes,
+    number: u32,
+    value: *const c_void,
+    bytes: usize,
+) -> Status {
+    let known = sizes.contains(&(number, bytes));
+    let Some(object) = object.filter(|_| !value.is_null() && known) else {
         return INVALID_VALUE;
     };
     let mut whole = [0; 8];
@@ -59,6 +77,9 @@ extern "C" fn cublasLtGetVersion() -> usize {
 
 #[unsafe(no_mangle)]
 extern "C" fn cublasLtCreate(handle: Option<&mut *mut Object>) -> Status {
+    if !has_context() {
+        return NOT_INITIALIZED;
+    }
     give(handle, Object::default())
 }
 
@@ -88,7 +109,7 @@ extern "C" fn cublasLtMatmulDescSetAttribute(
     value: *const c_void,
     bytes: usize,
 ) -> Status {
-    set(product, number, value, bytes)
+    set(product, PRODUCT, number, value, bytes)
 }
 
 #[unsafe(no_mangle)]
@@ -119,7 +140,7 @@ extern "C" fn cublasLtMatrixLayoutSetAttribute(
     value: *const c_void,
     bytes: usize,
 ) -> Status {
-    set(layout, number, value, bytes)
+    set(layout, LAYOUT, number, value, bytes)
 }
 
 #[unsafe(no_mangle)]
@@ -139,5 +160,5 @@ extern "C" fn cublasLtMatmulPreferenceSetAttribute(
     value: *const c_void,
     bytes: usize,
 ) -> Status {
-    set(preference, number, value, bytes)
+    set(preference, PREFERENCE, number, value, bytes)
 }

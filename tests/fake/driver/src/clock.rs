@@ -83,6 +83,11 @@ pub fn now() -> f64 {
     state().now
 }
 
+/// Whether work goes to a graph.
+pub fn is_capturing() -> bool {
+    state().captured.is_some()
+}
+
 /// From now on work goes to a graph.
 pub fn begin_capture() {
     state().captured = Some(0.0);

@@ -3,8 +3,11 @@
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
+use crate::clock::is_capturing;
 use crate::fault::{Fault, fault, health};
-use crate::{DONE, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, Status, give, memory};
+use crate::{
+    DONE, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, Status, give, memory,
+};
 
 /// How many GPUs there are.
 pub const COUNT: c_int = 8;
@@ -108,6 +111,11 @@ extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> Status {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn cuCtxGetCurrent(context: Option<&mut *mut c_void>) -> Status {
+    give(context, CURRENT.get() as *mut c_void)
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn cuCtxEnablePeerAccess(peer: *mut c_void, _flags: c_uint) -> Status {
     if peer.is_null() { INVALID_VALUE } else { health() }
 }
@@ -115,6 +123,22 @@ extern "C" fn cuCtxEnablePeerAccess(peer: *mut c_void, _flags: c_uint) -> Status
 /// Whether this thread has a context.
 pub fn has_context() -> bool {
     CURRENT.get() != 0
+}
+
+/// The context of this thread, 0 for none.
+pub fn context() -> usize {
+    CURRENT.get()
+}
+
+/// What a call that waits for the device, or that every stream waits for, is answered: it needs a
+/// context, and the driver refuses it while a stream is captured (CUDA programming guide,
+/// "Prohibited and unhandled operations").
+pub fn waiting(refusal: Status) -> Status {
+    match has_context() {
+        false => INVALID_CONTEXT,
+        true if is_capturing() => refusal,
+        true => DONE,
+    }
 }
 
 /// Writes text that ends with zero.

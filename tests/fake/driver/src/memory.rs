@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::clock::{Route, duration, pass};
-use crate::device::has_context;
+use crate::clock::{Route, duration, is_capturing, pass};
+use crate::device::waiting;
 use crate::fault::{allocation_fails, health};
-use crate::{DONE, INVALID_VALUE, OUT_OF_MEMORY, Status, give};
+use crate::{
+    CAPTURE_IMPLICIT, CAPTURE_UNSUPPORTED, DONE, INVALID_VALUE, OUT_OF_MEMORY, Status, give,
+};
 
 /// Memory of a GPU where `KERNELGAUGE_FAKE_MEMORY` does not state its MiB.
 const TOTAL_MIB: usize = 256;
@@ -146,9 +148,9 @@ fn free(address: u64, bytes: Option<usize>) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAlloc_v2(pointer: Option<&mut u64>, bytes: usize) -> Status {
-    let status = health();
-    if status != DONE || !has_context() {
-        return status.max(INVALID_VALUE);
+    let status = health().max(waiting(CAPTURE_UNSUPPORTED));
+    if status != DONE {
+        return status;
     }
     let mut books = books();
     if allocation_fails() || books.used() + bytes > total() {
@@ -174,6 +176,10 @@ extern "C" fn cuMemHostAlloc(
     bytes: usize,
     _flags: c_uint,
 ) -> Status {
+    let refused = waiting(CAPTURE_UNSUPPORTED);
+    if refused != DONE {
+        return refused;
+    }
     let Some(address) = allocate(bytes) else { return OUT_OF_MEMORY };
     books().pinned.insert(address, bytes);
     give(pointer, address as *mut c_void).max(health())
@@ -273,18 +279,28 @@ pub fn write(target: u64, bytes: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target as *mut u8, bytes.len()) };
 }
 
-fn route(host: u64) -> Route {
-    if books().is_pinned(host) { Route::Link } else { Route::Pageable }
+/// A copy between a GPU and the host, one side of which is at `host`; of memory that is not
+/// page-locked none is captured.
+fn host_copy(target: u64, source: u64, bytes: usize, host: u64) -> Status {
+    let route = if books().is_pinned(host) { Route::Link } else { Route::Pageable };
+    match route {
+        Route::Pageable if is_capturing() => CAPTURE_UNSUPPORTED,
+        route => copy(target, source, bytes, route),
+    }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyHtoD_v2(target: u64, source: *const c_void, bytes: usize) -> Status {
+    let refused = waiting(CAPTURE_IMPLICIT);
+    if refused != DONE {
+        return refused;
+    }
     copy(target, source as u64, bytes, Route::Pageable)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyDtoH_v2(target: *mut c_void, source: u64, bytes: usize) -> Status {
-    let status = health();
+    let status = health().max(waiting(CAPTURE_IMPLICIT));
     if status != DONE || !pass(duration(Route::Pageable, bytes)) {
         return status;
     }
@@ -302,7 +318,7 @@ extern "C" fn cuMemcpyHtoDAsync_v2(
     bytes: usize,
     _stream: *mut c_void,
 ) -> Status {
-    copy(target, source as u64, bytes, route(source as u64))
+    host_copy(target, source as u64, bytes, source as u64)
 }
 
 #[unsafe(no_mangle)]
@@ -312,7 +328,7 @@ extern "C" fn cuMemcpyDtoHAsync_v2(
     bytes: usize,
     _stream: *mut c_void,
 ) -> Status {
-    copy(target as u64, source, bytes, route(target as u64))
+    host_copy(target as u64, source, bytes, target as u64)
 }
 
 #[unsafe(no_mangle)]
@@ -339,6 +355,10 @@ extern "C" fn cuMemcpyPeerAsync(
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8_v2(target: u64, value: c_uchar, count: usize) -> Status {
+    let refused = waiting(CAPTURE_IMPLICIT);
+    if refused != DONE {
+        return refused;
+    }
     fill(target, u32::from(value), 1, count)
 }
 

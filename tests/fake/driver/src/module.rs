@@ -13,8 +13,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use libloading::Library;
 
 use crate::clock::{kernel, pass};
+use crate::device::{context, waiting};
 use crate::fault::{Fault, fault, health, launch_fails, sm_clock_mhz};
-use crate::{DONE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_FOUND, Status, give, memory};
+use crate::stream::is_of;
+use crate::{
+    CAPTURE_UNSUPPORTED, DONE, INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_FOUND,
+    Status, give, memory,
+};
 
 /// What the stand-in for the compiler leaves before the name of a source.
 const MAGIC: &str = "\x7fELF kernelgauge stand-in\n";
@@ -30,12 +35,14 @@ struct Kernel {
     name: String,
     launcher: Launcher,
     sizes: Vec<usize>,
+    /// That of its module.
+    context: usize,
 }
 
 /// Libraries by source, and kernels by their handle, counted from one.
 struct Loaded {
     libraries: BTreeMap<String, Library>,
-    modules: Vec<String>,
+    modules: Vec<(String, usize)>,
     kernels: Vec<Kernel>,
 }
 
@@ -59,6 +66,10 @@ extern "C" fn cuModuleLoadData(module: Option<&mut *mut c_void>, image: *const c
     if image.is_null() {
         return INVALID_VALUE;
     }
+    let refused = waiting(CAPTURE_UNSUPPORTED);
+    if refused != DONE {
+        return refused;
+    }
     // SAFETY: what the stand-in for the compiler wrote ends with a zero.
     let image = unsafe { CStr::from_ptr(image) }.to_string_lossy();
     let Some(source) = image.strip_prefix(MAGIC) else { return INVALID_VALUE };
@@ -67,7 +78,7 @@ extern "C" fn cuModuleLoadData(module: Option<&mut *mut c_void>, image: *const c
         let Some(library) = open(source) else { return NOT_FOUND };
         loaded.libraries.insert(source.to_owned(), library);
     }
-    loaded.modules.push(source.to_owned());
+    loaded.modules.push((source.to_owned(), context()));
     give(module, loaded.modules.len() as *mut c_void).max(health())
 }
 
@@ -88,14 +99,16 @@ extern "C" fn cuModuleGetFunction(
     // SAFETY: the caller passes text that ends with zero.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
     let mut loaded = loaded();
-    let source = loaded.modules.get((module as usize).wrapping_sub(1)).cloned();
-    let library = source.and_then(|source| loaded.libraries.get(&source));
-    let Some(kernel) = library.and_then(|library| found(library, name)) else { return NOT_FOUND };
+    let module = loaded.modules.get((module as usize).wrapping_sub(1)).cloned();
+    let Some((source, context)) = module else { return INVALID_HANDLE };
+    let library = loaded.libraries.get(&source);
+    let kernel = library.and_then(|library| found(library, name, context));
+    let Some(kernel) = kernel else { return NOT_FOUND };
     loaded.kernels.push(kernel);
     give(function, loaded.kernels.len() as *mut c_void).max(health())
 }
 
-fn found(library: &Library, name: String) -> Option<Kernel> {
+fn found(library: &Library, name: String, context: usize) -> Option<Kernel> {
     // SAFETY: `host.h` defines both functions with these signatures, and libraries stay open.
     let (launcher, sizes) = unsafe {
         let launcher = library.get::<Launcher>(format!("launch_{name}")).ok()?;
@@ -105,7 +118,7 @@ fn found(library: &Library, name: String) -> Option<Kernel> {
     // SAFETY: no kernel has so many parameters.
     let count = unsafe { sizes(bytes.as_mut_ptr()) } as usize;
     let sizes = bytes.iter().take(count).map(|size| *size as usize).collect();
-    Some(Kernel { name, launcher, sizes })
+    Some(Kernel { name, launcher, sizes, context })
 }
 
 #[unsafe(no_mangle)]
@@ -118,7 +131,7 @@ extern "C" fn cuLaunchKernel(
     block_y: c_uint,
     block_z: c_uint,
     _shared: c_uint,
-    _stream: *mut c_void,
+    stream: *mut c_void,
     parameters: *const *const c_void,
     _extra: *const *const c_void,
 ) -> Status {
@@ -130,6 +143,9 @@ extern "C" fn cuLaunchKernel(
     let Some(kernel) = kernels.kernels.get((function as usize).wrapping_sub(1)) else {
         return INVALID_VALUE;
     };
+    if !is_of(stream, kernel.context) {
+        return INVALID_HANDLE;
+    }
     let geometry = [grid_x, grid_y, grid_z, block_x, block_y, block_z];
     let threads = block_x.saturating_mul(block_y).saturating_mul(block_z);
     if geometry.contains(&0) || threads > 1024 || grid_y > 65_535 {

@@ -5,8 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::{EVENT, GRAPH, begin_capture, end_capture, now, pass};
+use crate::device::{context, waiting};
 use crate::fault::{health, reported, synchronised};
-use crate::{INVALID_VALUE, NOT_READY, Status, give};
+use crate::{
+    CAPTURE_UNSUPPORTED, DONE, INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, NOT_READY, Status,
+    give,
+};
 
 /// Times of events, or durations of graphs, by their number, which is their handle.
 static EVENTS: Mutex<Vec<f64>> = Mutex::new(Vec::new());
@@ -54,6 +58,17 @@ extern "C" fn kernelgauge_fake_pending(issued: u64, oldest: u64) {
     });
 }
 
+/// Added to the handle of a context, it makes that of its streams.
+const STREAM: usize = 0x10_0000;
+
+/// The contexts that events were made in, by their number.
+static CONTEXTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Whether `context` is that of `stream`; the default stream is the current context's.
+pub fn is_of(stream: *mut c_void, context: usize) -> bool {
+    stream.is_null() || stream as usize == STREAM + context
+}
+
 /// Adds a value; its handle is its place, counted from one, so that none is null.
 fn add(values: &Mutex<Vec<f64>>, value: f64) -> *mut c_void {
     let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +83,11 @@ fn get(values: &Mutex<Vec<f64>>, handle: *mut c_void) -> Option<f64> {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamCreate(stream: Option<&mut *mut c_void>, _flags: c_uint) -> Status {
-    give(stream, 0x10 as *mut c_void).max(health())
+    let context = context();
+    if context == 0 {
+        return INVALID_CONTEXT;
+    }
+    give(stream, (STREAM + context) as *mut c_void).max(health())
 }
 
 #[unsafe(no_mangle)]
@@ -77,7 +96,15 @@ extern "C" fn cuStreamDestroy_v2(_stream: *mut c_void) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamSynchronize(_stream: *mut c_void) -> Status {
+extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> Status {
+    let refused = waiting(CAPTURE_UNSUPPORTED);
+    if refused != DONE {
+        return refused;
+    }
+    if stream.is_null() {
+        // What went to it has been done, and is not among the waits that are counted.
+        return health();
+    }
     while !pending().is_empty() {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -135,6 +162,12 @@ extern "C" fn cuGraphLaunch(executable: *mut c_void, _stream: *mut c_void) -> St
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventCreate(event: Option<&mut *mut c_void>, _flags: c_uint) -> Status {
+    let context = context();
+    if context == 0 {
+        return INVALID_CONTEXT;
+    }
+    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    contexts.push(context);
     give(event, add(&EVENTS, 0.0)).max(health())
 }
 
@@ -144,7 +177,13 @@ extern "C" fn cuEventDestroy_v2(_event: *mut c_void) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Status {
+extern "C" fn cuEventRecord(event: *mut c_void, stream: *mut c_void) -> Status {
+    let contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let context = contexts.get((event as usize).wrapping_sub(1)).copied();
+    if context.is_some_and(|context| !is_of(stream, context)) {
+        return INVALID_HANDLE;
+    }
+    drop(contexts);
     pass(EVENT);
     let place = (event as usize).wrapping_sub(1);
     let mut pending = pending();
