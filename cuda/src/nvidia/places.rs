@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(wheels(&root), std::slice::from_ref(&wheel));
         let mut places = Places { folders: wheels(&root), ..Places::default() };
         let names = ["libkernelgauge-test.so.13", "libkernelgauge-test.so.12"];
-        assert_eq!(places.find_all(&names), [PathBuf::new(); 0]);
+        assert!(places.find_all(&names).is_empty());
         fs::write(named.join(names[1]), b"").unwrap();
         fs::write(wheel.join(names[1]), b"").unwrap();
         assert_eq!(places.find_all(&names)[0], wheel.join(names[1]));
