@@ -125,10 +125,8 @@ impl<'device> CollectiveWorkload<'device> {
     }
 
     fn verified(&self) -> Result<(), Failure> {
-        let pairs = self.operands.iter().zip(&self.ranks()?.locals);
-        pairs
-            .map(|(operand, local)| operand.renew(&self.content, &local.stream))
-            .collect::<Result<(), _>>()?;
+        let mut pairs = self.operands.iter().zip(&self.ranks()?.locals);
+        pairs.try_for_each(|(operand, local)| operand.renew(&self.content, &local.stream))?;
         self.enqueue()?;
         self.finish(1)?;
         self.operands.iter().try_for_each(|operand| operand.compare(&self.shape, &self.content))
