@@ -39,7 +39,9 @@ fn meaning(flag: Flag) -> &'static str {
         }
         Flag::Spike => "slower than both neighbours: kept in the data set, left out of the fit",
         Flag::NonMonotonic => "more work took less time: kept and fitted; `report.md` lists them",
-        Flag::FewSamples => "kept and fitted; a longer --max-time-per-point gives more samples",
+        Flag::FewSamples => {
+            "kept and fitted; a longer --max-time-per-point, or more --samples, tell more"
+        }
         Flag::Throttled => {
             "the clock was lowered meanwhile: kept in the data set, left out of the fit"
         }

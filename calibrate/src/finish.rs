@@ -14,6 +14,7 @@ use crate::args::Format;
 use crate::commands::Surroundings;
 use crate::error::{CommandError, UsageError, print};
 use crate::findings;
+use crate::reasons;
 use crate::report;
 use crate::summary::Summary;
 
@@ -50,10 +51,14 @@ pub fn run(
     let found = quality::gate(&mut data.records, &machine);
     data.write(&target.folder.join(SAMPLES))?;
     findings::warn(&data.records, &found, around);
+    reasons::warn(&data.records, around);
     let model = match Model::fit(&data, &FitOptions { seed: target.seed }) {
         Ok(model) => Some(model),
         Err(error) => {
-            around.warn(&format!("no model: {error}"), error.hint().as_deref());
+            // To measure is what was just done: why there is nothing to fit has been said.
+            let measured = data.records.iter().any(|record| record.fit_time().is_some());
+            let hint = if measured { error.hint() } else { None };
+            around.warn(&format!("no model: {error}"), hint.as_deref());
             None
         }
     };

@@ -38,6 +38,7 @@ pub mod plan;
 pub mod progress;
 mod question;
 pub mod ranks;
+mod reasons;
 pub mod remote;
 pub mod report;
 pub mod summary;

@@ -92,6 +92,8 @@ fn a_machine_without_nccl_skips_them_with_the_reason() {
     let skipped = column(&table, "status").iter().all(|status| status == "skipped");
     assert!(skipped, "{table}");
     has(&table, "NCCL was not found");
+    has(&said.stderr, "skipped: collectives: NCCL was not found");
+    assert!(!said.stderr.contains("import a table"), "{}", said.stderr);
 }
 
 #[test]

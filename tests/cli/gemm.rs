@@ -117,7 +117,7 @@ fn tuning_takes_the_fastest_and_belongs_to_the_run() {
     assert!(said.stderr.contains("gemm_tune was 4 and is now not recorded"), "{}", said.stderr);
     let said = calibrate(&folder, "", "--device cpu --gemm-tune 4");
     assert_eq!(said.code, 2, "{}", said.stderr);
-    assert!(said.stderr.contains("no algorithms to time on this device"), "{}", said.stderr);
+    assert!(said.stderr.contains("--gemm-tune has no effect on `--device cpu`"), "{}", said.stderr);
 }
 
 #[test]
@@ -170,6 +170,10 @@ fn without_the_library_a_function_or_an_algorithm_products_are_skipped_and_the_r
         let table = fs::read_to_string(folder.join("a/samples/gemm.csv")).unwrap();
         assert!(tried(&folder).is_empty(), "{name}: {table}");
         assert!(table.contains(reason), "{name}: {}", table.lines().nth(1).unwrap());
+        let named = said.stderr.lines().any(|line| {
+            line.starts_with("warning: ") && line.contains("skipped: ") && line.contains(reason)
+        });
+        assert!(named, "{name}: {}", said.stderr);
         let table = fs::read_to_string(folder.join("a/samples/memory.csv")).unwrap();
         assert!(table.contains(",true,ok,"), "{name}");
     }

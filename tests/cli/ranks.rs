@@ -123,7 +123,7 @@ fn a_rank_that_is_killed_ends_all_others_and_keeps_the_journal() {
             let output = end(child, Duration::from_secs(10));
             assert_eq!(output.status.code(), Some(3), "{name}: {}", words(&output));
             let words = words(&output);
-            let says = ["rank 2 is gone", "rank 0 has ended without a farewell"];
+            let says = ["rank 2 is gone", "rank 0 ended before the run was over"];
             assert!(says.iter().any(|says| words.contains(says)), "{name}: {words}");
             assert!(words.contains("\nhint: ") || words.contains("hint: "), "{name}: {words}");
         }
@@ -171,8 +171,8 @@ fn a_wrong_token_is_refused_and_a_missing_rank_named() {
                    refused";
     for (output, says) in ended.iter().zip([
         format!("error: {missing}\n"),
-        format!("error: rank 0 refuses this process: {missing}\n"),
-        "error: rank 0 refuses this process: its token is not that of rank 0, or it is of another \
+        format!("error: rank 0 says: {missing}\n"),
+        "error: rank 0 says: its token is not that of rank 0, or it is of another \
          job\n"
             .to_owned(),
     ]) {
@@ -200,7 +200,8 @@ fn ranks_by_hand_need_an_address_and_a_token() {
     let (code, stderr) = said("--device 0 --rank 0");
     assert_eq!(code, Some(2));
     assert!(stderr.contains("--ranks"), "{stderr}");
-    // A processor is measured by whoever is asked to.
-    let (code, _) = said("--device cpu --plan --rank 0 --ranks 2");
-    assert_eq!(code, Some(0));
+    // A processor is measured by one process.
+    let (code, stderr) = said("--device cpu --plan --rank 0 --ranks 2");
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--rank has no effect on `--device cpu`"), "{stderr}");
 }

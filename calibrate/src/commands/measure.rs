@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kernelgauge_cuda::Device;
-use kernelgauge_data::{ExitStatus, Machine, Nanos, Outcome, RunStatus};
+use kernelgauge_data::{ExitStatus, Machine, Nanos, Outcome, RunStatus, table};
 
 use super::{Surroundings, families};
 use crate::args::{Format, MeasureArguments};
@@ -55,12 +55,7 @@ pub fn run(
 ) -> Result<ExitStatus, CommandError> {
     let list: DeviceList = arguments.device.parse()?;
     families(&arguments.ops, &Plan::FAMILIES)?;
-    if arguments.gemm_tune.is_some() && matches!(list, DeviceList::Cpu | DeviceList::Simulated) {
-        let hint = "leave `--gemm-tune` out, or name GPUs: `--device 0`";
-        return Err(
-            UsageError::mistake("there are no algorithms to time on this device", hint).into()
-        );
-    }
+    refuse_what_has_no_effect(arguments, &list)?;
     let opening = Opening {
         threads: arguments.threads,
         gemm_tune: arguments.gemm_tune,
@@ -95,6 +90,42 @@ pub fn run(
         return show_plan(arguments.format, &run, time, device.as_ref(), around);
     }
     measure(arguments, &run, device.as_mut(), &clock, around)
+}
+
+/// Flags for another kind of device are mistakes: whoever gave them counts on them.
+fn refuse_what_has_no_effect(
+    arguments: &MeasureArguments,
+    list: &DeviceList,
+) -> Result<(), UsageError> {
+    let gpus = matches!(list, DeviceList::AllGpus | DeviceList::Gpus(_));
+    let of_gpus = "leave it out, or name GPUs: `--device 0`";
+    let ranks = arguments.rank.is_some() || arguments.ranks.is_some();
+    let stated = [
+        (!gpus && arguments.gemm_tune.is_some(), "--gemm-tune", of_gpus),
+        (!gpus && arguments.deadline.is_some(), "--deadline", of_gpus),
+        (!gpus && (ranks || arguments.master.is_some()), "--rank", of_gpus),
+        (gpus && arguments.threads.is_some(), "--threads", "leave it out, or `--device cpu`"),
+    ];
+    match stated.into_iter().find(|(wrong, ..)| *wrong) {
+        None => check_collective_timeout(),
+        Some((_, flag, hint)) => {
+            let what = format!("{flag} has no effect on `--device {}`", arguments.device);
+            Err(UsageError::mistake(what, hint))
+        }
+    }
+}
+
+/// The process that measures reads it too, and has no way to complain.
+fn check_collective_timeout() -> Result<(), UsageError> {
+    const NAME: &str = "KERNELGAUGE_COLLECTIVE_TIMEOUT";
+    let Ok(text) = std::env::var(NAME) else { return Ok(()) };
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(()),
+        _ => {
+            let what = format!("{NAME} is `{}`, no number of seconds", table::shorten(&text));
+            Err(UsageError::mistake(what, "such as 30, or unset it"))
+        }
+    }
 }
 
 /// The place of this process, where GPUs are measured by several.
@@ -298,7 +329,12 @@ fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
     flag("seed", (arguments.seed != 0).then(|| arguments.seed.to_string()));
     flag("gemm-tune", arguments.gemm_tune.map(|count| count.to_string()));
     flag("samples", arguments.samples.map(|samples| samples.to_string()));
-    flag("deadline", arguments.deadline.map(|limit| format!("{}s", limit.as_secs_f64())));
+    let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
+    flag("deadline", arguments.deadline.map(seconds));
+    flag("rank", arguments.rank.map(|rank| rank.to_string()));
+    flag("ranks", arguments.ranks.map(|ranks| ranks.to_string()));
+    flag("master", arguments.master.clone());
+    flag("join-within", arguments.join_within.map(seconds));
     if arguments.quick {
         words.push("--quick".to_owned());
     }
@@ -332,8 +368,29 @@ mod tests {
         assert_eq!(resume_command(&parsed(&line), Path::new("calibrations/x")), line);
         let tuned = "calibrate --device 0 --gemm-tune 8 --out a";
         assert_eq!(resume_command(&parsed(tuned), Path::new("a")), tuned);
+        let one_of_many = "calibrate --device 0 --deadline 1s --rank 0 --ranks 3 --master n0:29600 \
+                           --join-within 5s --out a";
+        let one_of_many = one_of_many.replace("                           ", "");
+        assert_eq!(resume_command(&parsed(&one_of_many), Path::new("a")), one_of_many);
         let short = parsed("calibrate --device cpu --retry-failed --new-run");
         assert_eq!(resume_command(&short, Path::new("a b")), "calibrate --device cpu --out 'a b'");
+    }
+
+    #[test]
+    fn flags_without_effect_on_the_device_are_refused() {
+        let refused = |line: &str| {
+            let arguments = parsed(line);
+            let list = arguments.device.parse().unwrap();
+            refuse_what_has_no_effect(&arguments, &list).err().map(|error| error.to_string())
+        };
+        for line in ["calibrate --device cpu --threads 2", "calibrate --device 0 --deadline 1s"] {
+            assert_eq!(refused(line), None, "{line}");
+        }
+        let what = "--gemm-tune has no effect on `--device cpu`";
+        assert_eq!(refused("calibrate --device cpu --gemm-tune 4").unwrap(), what);
+        assert!(refused("calibrate --device cpu --deadline 1s").is_some());
+        assert!(refused("calibrate --device 0..7 --threads 4").is_some());
+        assert!(refused("calibrate --device cpu --rank 0 --ranks 2").is_some());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The plan as `--plan` prints it: per family the points, memory, time, and why these.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,9 +8,10 @@ use kernelgauge_cuda::Device;
 use kernelgauge_data::{Bytes, Family, Links, Machine, Nanos};
 use serde::Serialize;
 
-use super::Plan;
+use super::{Candidate, Plan};
 use crate::columns::Columns;
 use crate::elapsed;
+use crate::reasons;
 
 /// Bytes a point takes in journal and data set together.
 const BYTES_PER_POINT: u64 = 900;
@@ -44,6 +46,8 @@ pub struct Suite {
     pub points: usize,
     /// Points the device has no memory or no kernel for.
     pub skipped: usize,
+    /// Of those, why the device cannot take them; without those that need more memory.
+    pub unsupported: BTreeMap<String, usize>,
     /// Most memory any of them needs.
     pub memory_bytes: u64,
     /// Guessed time of all.
@@ -85,10 +89,13 @@ impl Overview {
     pub fn text(&self, machine: &Machine) -> String {
         let skipped: usize = self.suites.iter().map(|suite| suite.skipped).sum();
         let mut text = format!("machine   {}\n{}", machine_line(machine), self.columns().text());
-        if skipped > 0 {
-            text.push_str(&format!(
-                "{skipped} more points need a kernel or more memory than this device has\n"
-            ));
+        let mut large = skipped;
+        for (why, count) in self.suites.iter().flat_map(|suite| &suite.unsupported) {
+            text.push_str(&format!("{count} more points cannot be measured: {why}\n"));
+            large -= count;
+        }
+        if large > 0 {
+            text.push_str(&format!("{large} more points need more memory than this device has\n"));
         }
         if let Some(fitting) = self.in_budget {
             let points: usize = self.suites.iter().map(|suite| suite.points).sum();
@@ -185,16 +192,23 @@ fn suite<'p>(
         suite: family,
         points: 0,
         skipped: 0,
+        unsupported: BTreeMap::new(),
         memory_bytes: 0,
         estimate_s: 0.0,
         why: plan.catalogue.why(family),
     };
     for index in indices {
         let candidate = &plan.points[*index];
-        let needs = device.memory_needed(&candidate.point, candidate.cache);
-        if needs > free
-            || device.supports_in(&candidate.point, candidate.cache, candidate.manner).is_err()
-        {
+        let Candidate { point, cache, manner, .. } = candidate;
+        if let Err(reason) = device.supports_in(point, *cache, *manner) {
+            suite.skipped += 1;
+            if let Some(what) = reasons::skipped(&reason) {
+                *suite.unsupported.entry(what).or_default() += 1;
+            }
+            continue;
+        }
+        let needs = device.memory_needed(point, *cache);
+        if needs > free {
             suite.skipped += 1;
             continue;
         }

@@ -50,10 +50,10 @@ pub enum RanksError {
     #[error("{0}")]
     Disagreement(String),
     /// Rank 0 does not want this process, in its words.
-    #[error("rank 0 refuses this process: {0}")]
+    #[error("rank 0 says: {0}")]
     Refused(String),
     /// Rank 0 ended before the run was over.
-    #[error("rank 0 has ended without a farewell")]
+    #[error("rank 0 ended before the run was over")]
     Abandoned,
 }
 
@@ -72,8 +72,8 @@ impl Diagnostic for RanksError {
                 "see what those ranks say; `--join-within TIME` waits longer"
             }
             RanksError::Disagreement(_) | RanksError::Refused(_) => {
-                "start every rank with the same program, command and KERNELGAUGE_TOKEN, on GPUs of \
-                 its own"
+                "start every rank with the same program and KERNELGAUGE_TOKEN, and on GPUs of its own: \
+                 by hand on one node `--device 0` for rank 0, `--device 1` for rank 1"
             }
             RanksError::Abandoned => "see what rank 0 says; what was measured is in its folder",
         };

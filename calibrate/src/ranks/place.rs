@@ -101,8 +101,22 @@ pub fn detect(flags: Flags<'_>, get: Lookup<'_>) -> Result<Option<Place>, RanksE
     if let (Some(rank), Some(ranks)) = (flags.rank, flags.ranks) {
         return by_hand(rank, ranks, flags.master, get);
     }
+    if let Some(master) = flags.master {
+        check_address(master)?;
+    }
     let Some(launcher) = LAUNCHERS.iter().find(|launcher| launcher.is_there(get)) else {
-        return Ok(None);
+        return match flags.master {
+            None => Ok(None),
+            Some(_) => Err(RanksError::Stated {
+                what: "--master is for runs of several processes, and no launcher says that this \
+                       is one"
+                    .to_owned(),
+                hint:
+                    "add `--rank` and `--ranks`, start it with torchrun, mpirun or srun, or leave \
+                       `--master` out"
+                        .to_owned(),
+            }),
+        };
     };
     let rank = number(launcher.rank, get)?;
     let ranks = number(launcher.ranks, get)?;
@@ -145,6 +159,7 @@ fn by_hand(
             "set KERNELGAUGE_TOKEN to the same secret for every rank",
         )
     })?;
+    check_address(master)?;
     Ok(Some(Place { rank, ranks, local: None, master: master.to_owned(), token }))
 }
 
@@ -235,9 +250,28 @@ fn number(name: &str, get: Lookup<'_>) -> Result<u32, RanksError> {
     })
 }
 
+/// An address that others can reach: a host and a port that is not left to the system.
+fn check_address(address: &str) -> Result<(), RanksError> {
+    let parts = address.rsplit_once(':');
+    let port = parts.and_then(|(_, port)| port.parse::<u16>().ok());
+    if parts.is_some_and(|(host, _)| !host.is_empty()) && port.is_some_and(|port| port > 0) {
+        return Ok(());
+    }
+    Err(RanksError::Stated {
+        what: format!("--master `{}` is no HOST:PORT", kernelgauge_data::table::shorten(address)),
+        hint: "a host and a port from 1 to 65535: `--master node0:29600`".to_owned(),
+    })
+}
+
 fn check(rank: u32, ranks: u32, stated: &str) -> Result<(), RanksError> {
     if rank < ranks && ranks <= MOST_RANKS {
         return Ok(());
+    }
+    if ranks > MOST_RANKS {
+        return Err(RanksError::Stated {
+            what: format!("{stated}: {ranks} ranks are more than {MOST_RANKS}"),
+            hint: "one process for each GPU or node".to_owned(),
+        });
     }
     Err(RanksError::Stated {
         what: format!("{stated}: there is no rank {rank} of {ranks}"),
@@ -254,6 +288,22 @@ mod tests {
             variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
         };
         detect(flags, &get).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn addresses_that_no_one_can_reach_are_refused_before_anything_is_waited_for() {
+        let by_hand = |master| {
+            let flags = Flags { rank: Some(1), ranks: Some(2), master: Some(master) };
+            place(flags, &[("KERNELGAUGE_TOKEN", "x")])
+        };
+        assert!(by_hand("node0:29600").is_ok() && by_hand("[::1]:29600").is_ok());
+        for master in ["nonsense", "host:99999", "", ":29600", "127.0.0.1:0", "host:"] {
+            assert!(by_hand(master).unwrap_err().contains("is no HOST:PORT"), "{master}");
+        }
+        let alone = Flags { master: Some("node0:29600"), ..Flags::default() };
+        assert!(place(alone, &[]).unwrap_err().starts_with("--master is for runs of several"));
+        let many = Flags { rank: Some(0), ranks: Some(5_000_000), master: Some("a:1") };
+        assert!(place(many, &[]).unwrap_err().contains("are more than 100000"));
     }
 
     const TORCHRUN: [(&str, &str); 7] = [

@@ -349,5 +349,5 @@ fn a_rank_that_is_gone_ends_the_run_of_all() {
     };
     assert!(error.to_string().contains("rank 2 is gone"), "{error}");
     let said = ended(vec![other]).remove(0).unwrap();
-    assert!(said.contains("rank 0 has ended without a farewell"), "{said}");
+    assert!(said.contains("rank 0 ended before the run was over"), "{said}");
 }
