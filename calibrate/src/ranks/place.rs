@@ -167,8 +167,9 @@ impl Launcher {
     fn is_there(&self, get: Lookup<'_>) -> bool {
         let own = get(self.rank).is_some() && get(self.ranks).is_some();
         match self.name {
-            // RANK and WORLD_SIZE alone may be anybody's.
-            "torchrun" => own && get(self.local_rank).is_some(),
+            // RANK and WORLD_SIZE alone may be anybody's. Operators of clusters that start one
+            // process on each node set MASTER_ADDR beside them and no number within the node.
+            "torchrun" => own && (get(self.local_rank).is_some() || get("MASTER_ADDR").is_some()),
             "MPICH" => own && get(self.local_rank).is_some(),
             "Slurm" => own && get("SLURM_STEP_ID").is_some(),
             _ => own,
@@ -304,6 +305,20 @@ mod tests {
         assert!(place(alone, &[]).unwrap_err().starts_with("--master is for runs of several"));
         let many = Flags { rank: Some(0), ranks: Some(5_000_000), master: Some("a:1") };
         assert!(place(many, &[]).unwrap_err().contains("are more than 100000"));
+    }
+
+    #[test]
+    fn one_process_on_each_node_needs_no_number_within_it() {
+        let variables = [
+            ("RANK", "1"),
+            ("WORLD_SIZE", "2"),
+            ("MASTER_ADDR", "job-master-0"),
+            ("MASTER_PORT", "23456"),
+        ];
+        let found = place(Flags::default(), &variables).unwrap().unwrap();
+        assert_eq!((found.rank, found.ranks, found.local), (1, 2, None));
+        assert_eq!(found.master, "job-master-0:23457");
+        assert_eq!(place(Flags::default(), &variables[..2]).unwrap(), None);
     }
 
     const TORCHRUN: [(&str, &str); 7] = [
