@@ -89,8 +89,12 @@ impl Overview {
     pub fn text(&self, machine: &Machine) -> String {
         let skipped: usize = self.suites.iter().map(|suite| suite.skipped).sum();
         let mut text = format!("machine   {}\n{}", machine_line(machine), self.columns().text());
-        let mut large = skipped;
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for (why, count) in self.suites.iter().flat_map(|suite| &suite.unsupported) {
+            *reasons.entry(why).or_default() += count;
+        }
+        let mut large = skipped;
+        for (why, count) in reasons {
             text.push_str(&format!("{count} more points cannot be measured: {why}\n"));
             large -= count;
         }
