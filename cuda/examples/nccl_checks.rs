@@ -19,7 +19,7 @@ use kernelgauge_cuda::nccl::{Library, UniqueId, Version};
 use kernelgauge_cuda::nvidia::CudaDevice;
 use kernelgauge_cuda::{Device, World};
 use kernelgauge_data::{
-    CacheState, Collective, CollectivePoint, Dtype, EVEN, Failure, Links, Manner, Point,
+    CacheState, Collective, CollectivePoint, Dtype, EVEN, Failure, Links, Point,
 };
 
 /// The first version that lets two ranks share a GPU (NCCL's documentation, environment
@@ -151,7 +151,7 @@ fn check(device: &mut CudaDevice, ranks: u64, nodes: u64) -> Result<(), String> 
 }
 
 fn one(device: &mut CudaDevice, point: &Point, seed: u64) -> Result<f64, Failure> {
-    let mut workload = device.prepare_in(point, CacheState::Hot, Manner::Usual, seed)?;
+    let mut workload = device.prepare(point, CacheState::Hot, seed)?;
     workload.verify()?;
     let timing = workload.time(EXECUTIONS)?;
     Ok(timing.elapsed.as_f64() / f64::from(timing.executions))

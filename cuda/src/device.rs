@@ -33,24 +33,7 @@ pub trait Device: Send {
     /// Memory `point` needs in this cache state, operands, copies and reference included.
     fn memory_needed(&self, point: &Point, cache: CacheState) -> Bytes;
 
-    /// Whether the device can execute `point` in this cache state at all.
-    ///
-    /// # Errors
-    /// The reason, for the record of the point.
-    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason>;
-
-    /// Allocates and fills the operands of `point` from `seed`. Nothing of this is timed.
-    ///
-    /// # Errors
-    /// Why the point cannot run: the failure belongs to the point, not to the run.
-    fn prepare<'device>(
-        &'device mut self,
-        point: &Point,
-        cache: CacheState,
-        seed: u64,
-    ) -> Result<Box<dyn Workload + 'device>, Failure>;
-
-    /// As [`Device::supports`], for executing `point` in `manner`.
+    /// Whether the device can execute `point` in this cache state and `manner` at all.
     ///
     /// # Errors
     /// The reason, for the record of the point.
@@ -59,28 +42,40 @@ pub trait Device: Send {
         point: &Point,
         cache: CacheState,
         manner: Manner,
-    ) -> Result<(), SkipReason> {
-        match manner {
-            Manner::Usual => self.supports(point, cache),
-            other => Err(SkipReason::Unsupported(format!("{} {other}", point.family()))),
-        }
-    }
+    ) -> Result<(), SkipReason>;
 
-    /// As [`Device::prepare`], for executing `point` in `manner`.
+    /// Allocates and fills the operands of `point` from `seed`, to be executed in `manner`.
+    /// Nothing of this is timed.
     ///
     /// # Errors
-    /// As [`Device::prepare`].
+    /// Why the point cannot run: the failure belongs to the point, not to the run.
     fn prepare_in<'device>(
         &'device mut self,
         point: &Point,
         cache: CacheState,
         manner: Manner,
         seed: u64,
+    ) -> Result<Box<dyn Workload + 'device>, Failure>;
+
+    /// [`Device::supports_in`] the usual manner.
+    ///
+    /// # Errors
+    /// As there.
+    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
+        self.supports_in(point, cache, Manner::Usual)
+    }
+
+    /// [`Device::prepare_in`] the usual manner.
+    ///
+    /// # Errors
+    /// As there.
+    fn prepare<'device>(
+        &'device mut self,
+        point: &Point,
+        cache: CacheState,
+        seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        match manner {
-            Manner::Usual => self.prepare(point, cache, seed),
-            other => Err(Failure::Device(format!("unsupported: {} {other}", point.family()))),
-        }
+        self.prepare_in(point, cache, Manner::Usual, seed)
     }
 
     /// Why work that never ended or failed may have spoilt this process for good, if any did: the
@@ -135,6 +130,14 @@ pub enum Condition {
     Broken,
     /// It is gone for every process, in these words.
     Lost(String),
+}
+
+/// What a device says that executes points in the usual manner only.
+pub(crate) fn usual_only(point: &Point, manner: Manner) -> Result<(), SkipReason> {
+    match manner {
+        Manner::Usual => Ok(()),
+        other => Err(SkipReason::Unsupported(format!("{} {other}", point.family()))),
+    }
 }
 
 /// A point with its operands in place.

@@ -6,7 +6,7 @@
 //! the domain. `--ops`, `--quick` and `--budget` select from the plan and never change it, so
 //! runs that select differently continue each other.
 //!
-//! Left to others: what fits the device (`sweep`), and how the plan is shown (`show`).
+//! Left to others: measuring what fits the device (`sweep`), and how the plan is shown (`show`).
 
 mod catalogue;
 mod collective;
@@ -23,7 +23,8 @@ pub mod show;
 
 use std::collections::BTreeMap;
 
-use kernelgauge_data::{CacheState, Family, Manner, Nanos, Point, fields};
+use kernelgauge_cuda::Device;
+use kernelgauge_data::{Bytes, CacheState, Family, Manner, Nanos, Point, SkipReason, fields};
 use sha2::{Digest as _, Sha256};
 
 pub use catalogue::{Catalogue, Routes};
@@ -52,6 +53,17 @@ impl Candidate {
     /// `point` executed in the usual manner.
     pub const fn usual(point: Point, cache: CacheState, level: u8) -> Self {
         Candidate { point, cache, manner: Manner::Usual, level }
+    }
+
+    /// The memory it needs on `device`, of which so much is `free`.
+    ///
+    /// # Errors
+    /// Why the device cannot measure it.
+    pub fn memory_on(&self, device: &dyn Device, free: Bytes) -> Result<Bytes, SkipReason> {
+        let Candidate { point, cache, manner, .. } = self;
+        device.supports_in(point, *cache, *manner)?;
+        let needs = device.memory_needed(point, *cache);
+        if needs > free { Err(SkipReason::OutOfMemory { needs, free }) } else { Ok(needs) }
     }
 }
 

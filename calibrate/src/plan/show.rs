@@ -8,7 +8,7 @@ use kernelgauge_cuda::Device;
 use kernelgauge_data::{Bytes, Family, Links, Machine, Nanos};
 use serde::Serialize;
 
-use super::{Candidate, Plan};
+use super::Plan;
 use crate::columns::Columns;
 use crate::elapsed;
 use crate::reasons;
@@ -169,11 +169,8 @@ pub fn fitting(
     time: Duration,
 ) -> usize {
     let (free, mut left) = (device.free_memory(), time.as_secs_f64());
-    let possible = selected.iter().filter(|index| {
-        let candidate = &plan.points[**index];
-        device.memory_needed(&candidate.point, candidate.cache) <= free
-            && device.supports_in(&candidate.point, candidate.cache, candidate.manner).is_ok()
-    });
+    let possible =
+        selected.iter().filter(|index| plan.points[**index].memory_on(device, free).is_ok());
     possible
         .filter(|index| {
             let takes = plan.guessed_whole(**index, limit).seconds();
@@ -203,19 +200,16 @@ fn suite<'p>(
     };
     for index in indices {
         let candidate = &plan.points[*index];
-        let Candidate { point, cache, manner, .. } = candidate;
-        if let Err(reason) = device.supports_in(point, *cache, *manner) {
-            suite.skipped += 1;
-            if let Some(what) = reasons::skipped(&reason) {
-                *suite.unsupported.entry(what).or_default() += 1;
+        let needs = match candidate.memory_on(device, free) {
+            Ok(needs) => needs,
+            Err(reason) => {
+                suite.skipped += 1;
+                if let Some(what) = reasons::skipped(&reason) {
+                    *suite.unsupported.entry(what).or_default() += 1;
+                }
+                continue;
             }
-            continue;
-        }
-        let needs = device.memory_needed(point, *cache);
-        if needs > free {
-            suite.skipped += 1;
-            continue;
-        }
+        };
         suite.points += 1;
         suite.memory_bytes = suite.memory_bytes.max(needs.get());
         suite.estimate_s += plan.guessed_whole(*index, limit).seconds();

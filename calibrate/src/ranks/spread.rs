@@ -188,10 +188,6 @@ impl Device for SpreadDevice {
         self.memory(&Request::MemoryNeeded(point.into(), cache))
     }
 
-    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
-        self.supports_in(point, cache, Manner::Usual)
-    }
-
     fn supports_in(
         &self,
         point: &Point,
@@ -210,15 +206,6 @@ impl Device for SpreadDevice {
             Ok(Answer::Supports(Some(reason))) => Err(reason),
             _ => Ok(()),
         }
-    }
-
-    fn prepare<'device>(
-        &'device mut self,
-        point: &Point,
-        cache: CacheState,
-        seed: u64,
-    ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        self.prepare_in(point, cache, Manner::Usual, seed)
     }
 
     fn prepare_in<'device>(

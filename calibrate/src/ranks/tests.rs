@@ -69,13 +69,19 @@ impl Device for Gpu {
     fn memory_needed(&self, _point: &Point, _cache: CacheState) -> Bytes {
         Bytes::new(1)
     }
-    fn supports(&self, _point: &Point, _cache: CacheState) -> Result<(), SkipReason> {
+    fn supports_in(
+        &self,
+        _point: &Point,
+        _cache: CacheState,
+        _manner: Manner,
+    ) -> Result<(), SkipReason> {
         Ok(())
     }
-    fn prepare<'device>(
+    fn prepare_in<'device>(
         &'device mut self,
         _point: &Point,
         _cache: CacheState,
+        _manner: Manner,
         _seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
         Ok(Box::new(Work(self)))

@@ -87,10 +87,6 @@ impl Device for RemoteDevice {
         self.memory(&Request::MemoryNeeded(point.into(), cache)).unwrap_or_default()
     }
 
-    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
-        self.supports_in(point, cache, Manner::Usual)
-    }
-
     fn supports_in(
         &self,
         point: &Point,
@@ -101,15 +97,6 @@ impl Device for RemoteDevice {
             Ok(Answer::Supports(Some(reason))) => Err(reason),
             _ => Ok(()),
         }
-    }
-
-    fn prepare<'device>(
-        &'device mut self,
-        point: &Point,
-        cache: CacheState,
-        seed: u64,
-    ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        self.prepare_in(point, cache, Manner::Usual, seed)
     }
 
     fn prepare_in<'device>(

@@ -281,9 +281,9 @@ impl Sweep<'_, '_> {
             Outcome::Skipped(_) | Outcome::Failed(Failure::AfterDeviceLost(_)) => {}
             Outcome::Failed(_) | Outcome::Measured(_) => self.failed_in_a_row.clear(),
         }
-        self.worked |= matches!(record.outcome, Outcome::Measured(_));
-        let contended = record.flags.contains(Flag::Contended);
         let measured = matches!(record.outcome, Outcome::Measured(_));
+        self.worked |= measured;
+        let contended = record.flags.contains(Flag::Contended);
         if !again || (measured && !contended) {
             self.bends.note(self.setting.plan, index, &record);
             self.append(Entry::Point { index, record })?;
@@ -335,12 +335,7 @@ impl Sweep<'_, '_> {
     }
 
     fn skip_reason(&self, index: usize) -> Option<SkipReason> {
-        let Candidate { point, cache, manner, .. } = &self.setting.plan.points[index];
-        if let Err(reason) = self.device.supports_in(point, *cache, *manner) {
-            return Some(reason);
-        }
-        let needs = self.device.memory_needed(point, *cache);
-        (needs > self.free).then_some(SkipReason::OutOfMemory { needs, free: self.free })
+        self.setting.plan.points[index].memory_on(self.device, self.free).err()
     }
 
     fn take(

@@ -39,7 +39,7 @@ use std::thread::available_parallelism;
 
 use kernelgauge_data::{
     Bytes, CacheState, Direction, Dtype, Environment, Failure, GemmLayout, Hardware, Links,
-    Machine, Origin, Point, SkipReason,
+    Machine, Manner, Origin, Point, SkipReason,
 };
 
 use self::contention::Contention;
@@ -54,7 +54,7 @@ use self::operand::{Arena, Carver};
 use self::real::Real;
 use self::threads::Threads;
 use self::workload::Host;
-use crate::device::{Device, DeviceError, Timer, Workload};
+use crate::device::{Device, DeviceError, Timer, Workload, usual_only};
 
 /// Version of the `gemm` crate, which does the matrix products; a test compares it with
 /// Cargo.lock.
@@ -167,16 +167,24 @@ impl Device for HostDevice {
         Bytes::new(needed.unwrap_or(u64::MAX))
     }
 
-    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
+    fn supports_in(
+        &self,
+        point: &Point,
+        cache: CacheState,
+        manner: Manner,
+    ) -> Result<(), SkipReason> {
+        usual_only(point, manner)?;
         supported(point, cache).map_err(SkipReason::Unsupported)
     }
 
-    fn prepare<'device>(
+    fn prepare_in<'device>(
         &'device mut self,
         point: &Point,
         cache: CacheState,
+        manner: Manner,
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
+        usual_only(point, manner).map_err(|reason| Failure::Device(reason.to_string()))?;
         supported(point, cache).map_err(Failure::Device)?;
         let layout = self.layout(point, cache);
         let slots = layout.as_ref().map_or(1, Layout::slots);

@@ -264,10 +264,6 @@ impl Device for CudaDevice {
         self.needed(point, cache)
     }
 
-    fn supports(&self, point: &Point, cache: CacheState) -> Result<(), SkipReason> {
-        self.supports_in(point, cache, Manner::Usual)
-    }
-
     fn supports_in(
         &self,
         point: &Point,
@@ -276,15 +272,6 @@ impl Device for CudaDevice {
     ) -> Result<(), SkipReason> {
         let unsupported = self.unsupported(point, cache, manner);
         unsupported.map_or(Ok(()), |what| Err(SkipReason::Unsupported(what)))
-    }
-
-    fn prepare<'device>(
-        &'device mut self,
-        point: &Point,
-        cache: CacheState,
-        seed: u64,
-    ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        self.prepared(point, cache, Manner::Usual, seed)
     }
 
     fn prepare_in<'device>(

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kernelgauge_data::{
-    Bytes, CacheState, CopyDirection, Environment, Failure, Hardware, Machine, Nanos, Origin,
-    Point, SkipReason,
+    Bytes, CacheState, CopyDirection, Environment, Failure, Hardware, Machine, Manner, Nanos,
+    Origin, Point, SkipReason,
 };
 
-use crate::device::{Device, Timer, Timing, Workload};
+use crate::device::{Device, Timer, Timing, Workload, usual_only};
 use crate::random::Random;
 
 /// Memory of the simulated device.
@@ -153,7 +153,13 @@ impl Device for SimulatedDevice {
         Bytes::new(point.work().bytes() as u64)
     }
 
-    fn supports(&self, point: &Point, _cache: CacheState) -> Result<(), SkipReason> {
+    fn supports_in(
+        &self,
+        point: &Point,
+        _cache: CacheState,
+        manner: Manner,
+    ) -> Result<(), SkipReason> {
+        usual_only(point, manner)?;
         let unsupported = |what: String| Err(SkipReason::Unsupported(what));
         match point {
             Point::Collective(_) => return unsupported("one device has no collectives".to_owned()),
@@ -173,13 +179,15 @@ impl Device for SimulatedDevice {
         }
     }
 
-    fn prepare<'device>(
+    fn prepare_in<'device>(
         &'device mut self,
         point: &Point,
         cache: CacheState,
+        manner: Manner,
         seed: u64,
     ) -> Result<Box<dyn Workload + 'device>, Failure> {
-        self.supports(point, cache).map_err(|reason| Failure::Device(reason.to_string()))?;
+        let supported = self.supports_in(point, cache, manner);
+        supported.map_err(|reason| Failure::Device(reason.to_string()))?;
         let fault = (self.fault_of)(point);
         let needs = self.memory_needed(point, cache);
         if fault == Some(Fault::Allocation) || needs > MEMORY {
