@@ -100,7 +100,7 @@ fn steps(
         _ => {
             walk_the_term(&mut walk, model, point, exp(estimate.analytical));
             if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
-                walk_the_rest(&mut walk, estimate);
+                walk_the_rest(&mut walk, estimate, model.term.account(point));
             }
         }
     }
@@ -124,7 +124,7 @@ fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f6
     }
 }
 
-fn walk_the_rest(walk: &mut Walk, estimate: &Estimate) {
+fn walk_the_rest(walk: &mut Walk, estimate: &Estimate, account: Option<String>) {
     if estimate.correction != 0.0 {
         let inside = estimate.location.status == DomainStatus::Inside;
         let detail = (!inside).then(|| "of the nearest point inside, faded".to_owned());
@@ -134,7 +134,7 @@ fn walk_the_rest(walk: &mut Walk, estimate: &Estimate) {
     }
     if estimate.line != 0.0 {
         let time = Nanos::saturating(exp(estimate.log_ns()));
-        walk.to("measured neighbours", None, Some(exp(estimate.line)), time);
+        walk.to("measured neighbours", account, Some(exp(estimate.line)), time);
     }
 }
 
