@@ -33,7 +33,7 @@ mod variant;
 
 pub use domain::{Beyond, Never};
 pub use error::PredictError;
-pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Split, evaluate};
+pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate};
 pub use explain::{Explanation, Step};
 pub use fit::{FitError, FitOptions};
 pub use held_out::{HeldOut, RegionError};

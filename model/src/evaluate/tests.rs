@@ -80,3 +80,48 @@ fn of_a_few_points_the_number_is_told_not_a_share() {
     assert!(table.contains("0 of 4") && table.contains("  -  "), "{table}");
     assert!(evaluation.markdown().contains("| - |"), "{}", evaluation.markdown());
 }
+
+#[test]
+fn rank_counts_between_others_are_held_out_and_families_are_summed_up() {
+    let mut data = data_set();
+    let sister: Vec<Record> = data
+        .records
+        .iter()
+        .map(|record| {
+            let mut record = record.clone();
+            if let Point::Collective(point) = &mut record.point {
+                point.dtype = Dtype::Int8;
+            }
+            record
+        })
+        .collect();
+    data.records.extend(sister);
+    let options = EvaluateOptions { splits: vec![Split::Ranks], ..EvaluateOptions::default() };
+    let evaluation = evaluate(&data, &options);
+    let points: Vec<(&str, usize)> =
+        evaluation.rows.iter().map(|row| (row.variant.as_str(), row.model.points)).collect();
+    assert_eq!(points, [("all_reduce/f16", 21), ("all_reduce/int8", 21), (ALL_VARIANTS, 42)]);
+}
+
+#[test]
+fn bands_are_fitted_apart_and_another_measurement_stands_beside() {
+    let data = data_set();
+    let mut slower = data.clone();
+    for record in &mut slower.records {
+        if let Outcome::Measured(measurement) = &mut record.outcome {
+            measurement.time = Nanos::saturating(measurement.time.as_f64() * 1.1);
+        }
+    }
+    let options = EvaluateOptions {
+        splits: vec![Split::Point],
+        repeat: Some(&slower),
+        ..EvaluateOptions::default()
+    };
+    let evaluation = evaluate(&data, &options);
+    let row = &evaluation.rows[0];
+    assert_eq!(row.bands.len(), 3);
+    assert_eq!(row.bands.iter().map(|band| band.model.points).sum::<usize>(), row.model.points);
+    let repeat = row.repeat.unwrap();
+    assert!((repeat.median - 0.1).abs() < 1e-3, "{repeat:?}");
+    assert!(row.above_20_us.is_some_and(|long| long.points < row.model.points));
+}

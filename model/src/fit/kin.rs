@@ -41,6 +41,12 @@ impl<'data> Kin<'data> {
         Kin { rows, own }
     }
 
+    /// The same rows, all of which may stand beside any others: what is held out of one variant
+    /// is then known of its kin.
+    pub(crate) fn known(self) -> Self {
+        Kin { own: BTreeSet::new(), ..self }
+    }
+
     /// The rows that may be fitted together with `kept`.
     pub(super) fn beside(&self, kept: &[Row<'_>]) -> Vec<Row<'data>> {
         if self.rows.is_empty() {
