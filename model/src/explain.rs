@@ -57,7 +57,11 @@ pub(crate) fn explain(
     let parameters = point.parameters();
     let location = model.domain.locate(&parameters);
     let line = (choice == BasisChoice::Best).then(|| model.lines.find(&parameters)).flatten();
-    let estimate = model.estimate(point, &parameters, location, line);
+    let estimate = if choice == BasisChoice::Best {
+        model.estimate(point, &parameters, location, line)
+    } else {
+        model.estimate_without_points(point, &parameters, location, line)
+    };
     Explanation {
         prediction,
         analytical: Nanos::saturating(exp(estimate.analytical)),

@@ -29,6 +29,7 @@ mod store;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod uneven;
 mod variant;
 
 pub use domain::{Beyond, Never};

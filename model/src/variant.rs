@@ -177,7 +177,8 @@ impl VariantModel {
         estimate
     }
 
-    fn estimate_without_points(
+    /// The same of term, correction and line alone.
+    pub(crate) fn estimate_without_points(
         &self,
         point: &Point,
         parameters: &Parameters,
