@@ -513,7 +513,9 @@ fn arranged<'point>(
             return Ok(in_usual_layout(point).map_or(Cow::Borrowed(point), Cow::Owned));
         }
         Point::Collective(_) if point.variant().as_str() != model.name => {
-            return Ok(uneven::as_variant(point, &model.name).map_or(Cow::Borrowed(point), Cow::Owned));
+            return Ok(
+                uneven::as_variant(point, &model.name).map_or(Cow::Borrowed(point), Cow::Owned)
+            );
         }
         _ => return Ok(Cow::Borrowed(point)),
     };

@@ -65,7 +65,8 @@ impl<'data> Kin<'data> {
     pub(super) fn complement(&self, kept: &[Row<'_>]) -> Vec<Row<'data>> {
         let kept: BTreeSet<Shape> = kept.iter().filter_map(|row| shape(row.point)).collect();
         let is_out = |row: &&Row<'_>| {
-            shape(row.point).is_some_and(|shape| self.own.contains(&shape) && !kept.contains(&shape))
+            shape(row.point)
+                .is_some_and(|shape| self.own.contains(&shape) && !kept.contains(&shape))
         };
         self.rows.iter().filter(is_out).cloned().collect()
     }

@@ -120,7 +120,9 @@ impl AnalyticalTerm {
                 AnalyticalTerm::ProcessorMemory(term)
             }
             Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
-            Family::Collective => AnalyticalTerm::Collective(collective::fit(rows, kin, machine)),
+            Family::Collective => {
+                AnalyticalTerm::Collective(collective::fit(rows, kin, &[], machine))
+            }
             Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
             Family::Custom => custom::fit(rows),
         }

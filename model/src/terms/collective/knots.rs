@@ -77,7 +77,11 @@ impl Knots {
         let mut made = Knots {
             bytes: knots.iter().map(|knot| knot.bytes).collect(),
             times_ns: knots.iter().map(|knot| round9(exp(knot.log_ns))).collect(),
-            borrowed: (0..).zip(knots).filter(|(_, knot)| knot.borrowed).map(|(at, _)| at).collect(),
+            borrowed: (0..)
+                .zip(knots)
+                .filter(|(_, knot)| knot.borrowed)
+                .map(|(at, _)| at)
+                .collect(),
             ..Knots::default()
         };
         made.prepare(links, nodes);

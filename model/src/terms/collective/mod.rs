@@ -2,14 +2,16 @@
 //!
 //! The closed form is the minimum of two smooth knees (`knee`): what the analytical term alone
 //! says, and the course below the smallest size. The curve runs through the measured points and
-//! those that other dtypes stand in for (`knots`, `borrowed`), saturates beyond the largest, and
+//! those that other dtypes and machines stand in for (`knots`, `borrowed`, `guide`), saturates beyond the largest, and
 //! is shifted to rank counts that were not measured (`ranks`). Which of the two an answer takes
 //! is left to `variant`.
 
 mod borrowed;
+mod guide;
 mod knee;
 mod knots;
 mod ranks;
+mod samples;
 
 use kernelgauge_data::{Bytes, CollectivePoint, Links, Machine, Point};
 use serde::{Deserialize, Serialize};
@@ -149,7 +151,7 @@ impl CollectiveTerm {
     /// Which points the curve stands on at a question, in words.
     pub(crate) fn account(&self, point: &CollectivePoint) -> String {
         let size = |knot: Knot| {
-            let of = if knot.borrowed { " (of another dtype)" } else { "" };
+            let of = if knot.borrowed { " (borrowed)" } else { "" };
             format!("{}{of}", Bytes::new(knot.bytes))
         };
         match self.reach(point) {
@@ -233,8 +235,15 @@ impl CollectiveTerm {
     }
 }
 
-/// Fits one curve per (nodes, ranks); `kin` are rows of the same collective in other dtypes.
-pub(super) fn fit(rows: &[Row<'_>], kin: &[Row<'_>], machine: &Machine) -> CollectiveTerm {
+/// Fits one curve per (nodes, ranks). `kin` are rows of the same collective in other dtypes;
+/// `sources` rows of the same variant on other machines, a slice each, which guide the curves
+/// between the points where they prove to.
+pub(super) fn fit(
+    rows: &[Row<'_>],
+    kin: &[Row<'_>],
+    sources: &[&[Row<'_>]],
+    machine: &Machine,
+) -> CollectiveTerm {
     let links = match rows.first().map(|row| row.point) {
         Some(Point::Collective(point)) if point.links != Links::Unstated => point.links,
         _ => machine.links,
@@ -246,5 +255,6 @@ pub(super) fn fit(rows: &[Row<'_>], kin: &[Row<'_>], machine: &Machine) -> Colle
         let knots = Knots::of(&points, links, nodes);
         Curve { nodes, ranks, prepared: knees.map(|knee| knee.logs()), knees, knots }
     };
-    CollectiveTerm { links, curves: borrowed::curves(rows, kin).into_iter().map(curve).collect() }
+    let curves = borrowed::curves(rows, kin, sources);
+    CollectiveTerm { links, curves: curves.into_iter().map(curve).collect() }
 }

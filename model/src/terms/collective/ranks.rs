@@ -36,8 +36,7 @@ pub(super) fn between(collective: Collective, low: Known, high: Known, ranks: u6
     let bus = a - factor(low.ranks);
     let bus = bus + log * (b - factor(high.ranks) - bus);
     let saturating = mixed(inverse, a, b);
-    let per_byte =
-        if b > a { saturating.min(factor(ranks) + bus) } else { saturating };
+    let per_byte = if b > a { saturating.min(factor(ranks) + bus) } else { saturating };
     Ends { latency: mixed(linear, low.ends.latency, high.ends.latency), per_byte }
 }
 
