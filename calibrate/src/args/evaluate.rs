@@ -7,6 +7,19 @@ use clap::{Args, ValueEnum};
 
 use super::{Format, MANY, parse_duration, whole};
 
+/// What is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// The whole model.
+    Best,
+    /// The analytical term alone.
+    Analytical,
+    /// The regression of the time alone.
+    Learned,
+    /// Term and correction, without measured neighbours.
+    Hybrid,
+}
+
 /// A way to hold points out of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -79,6 +92,10 @@ pub struct EvaluateArguments {
         conflicts_with = "fresh"
     )]
     pub bands: Vec<(f64, f64)>,
+
+    /// What is evaluated: the whole model or a part of it.
+    #[arg(long, value_name = "PART", default_value = "best", conflicts_with = "fresh")]
+    pub basis: Part,
 
     /// Another measurement of the same points: what the two differ by is shown beside, the floor
     /// of what can be predicted.

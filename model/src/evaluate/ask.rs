@@ -25,10 +25,15 @@ pub(super) struct Asked {
 }
 
 /// Asks `model` about `row`, which was measured a second time at `repeat`.
-pub(super) fn ask(model: &VariantModel, row: &Row<'_>, repeat: Option<f64>) -> Asked {
+pub(super) fn ask(
+    model: &VariantModel,
+    row: &Row<'_>,
+    basis: BasisChoice,
+    repeat: Option<f64>,
+) -> Asked {
     let answer = |basis| model.predict(row.point, basis, true).ok();
     let residual = |log_ns: f64| row.log_ns - log_ns;
-    let best = answer(BasisChoice::Best);
+    let best = answer(basis);
     let analytical = answer(BasisChoice::Analytical);
     let log_of = |nanos: Nanos| ln(nanos.as_f64().max(1.0));
     Asked {

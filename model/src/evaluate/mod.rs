@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::fit::{Group, Kin, VariantTask, fit_variant, groups};
 use crate::math::median;
+use crate::prediction::BasisChoice;
 use crate::rows::Row;
 use ask::{Asked, ask};
 use splits::Fold;
@@ -45,6 +46,8 @@ pub struct EvaluateOptions<'data> {
     pub splits: Vec<Split>,
     /// Another measurement of the same points.
     pub repeat: Option<&'data DataSet>,
+    /// What answers: the whole model or a part of it.
+    pub basis: BasisChoice,
 }
 
 impl EvaluateOptions<'_> {
@@ -59,6 +62,7 @@ impl Default for EvaluateOptions<'_> {
             bands: Self::BANDS.to_vec(),
             splits: Split::ALL.to_vec(),
             repeat: None,
+            basis: BasisChoice::Best,
         }
     }
 }
@@ -152,7 +156,7 @@ pub fn evaluate(data: &DataSet, options: &EvaluateOptions<'_>) -> Evaluation {
         .par_iter()
         .filter_map(|(index, split, fold)| {
             let task = Question { group: &groups[*index], groups: &groups, machine, split: *split };
-            let (fitted, asked) = task.answers(fold, &repeats, options.seed)?;
+            let (fitted, asked) = task.answers(fold, &repeats, options)?;
             Some(Answers { group: *index, split: *split, band: fold.band, fitted, asked })
         })
         .collect();
@@ -189,7 +193,12 @@ struct Question<'question, 'data> {
 
 impl Question<'_, '_> {
     /// Points fitted on, and answers; none where too little would be held out or left.
-    fn answers(&self, fold: &Fold, repeats: &Repeats, seed: u64) -> Option<(usize, Vec<Asked>)> {
+    fn answers(
+        &self,
+        fold: &Fold,
+        repeats: &Repeats,
+        options: &EvaluateOptions<'_>,
+    ) -> Option<(usize, Vec<Asked>)> {
         let group = self.group;
         let pick = |wanted: bool| -> Vec<Row<'_>> {
             let rows = group.rows.iter().zip(&fold.held).filter(|(_, held)| **held == wanted);
@@ -210,13 +219,14 @@ impl Question<'_, '_> {
             cache: group.cache,
             machine: self.machine,
             kin: &kin,
-            seed,
+            seed: options.seed,
         };
         let model = fit_variant(&task, &kept.rows);
         let repeat = |row: &Row<'_>| {
             repeats.get(&(group.family, group.name.clone(), row.parameters)).copied()
         };
-        Some((kept.rows.len(), out.iter().map(|row| ask(&model, row, repeat(row))).collect()))
+        let asked = out.iter().map(|row| ask(&model, row, options.basis, repeat(row)));
+        Some((kept.rows.len(), asked.collect()))
     }
 }
 

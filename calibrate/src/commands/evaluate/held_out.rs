@@ -2,11 +2,13 @@
 //! may not be exceeded.
 
 use kernelgauge_data::{DataSet, ExitStatus, Family};
-use kernelgauge_model::{EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate};
+use kernelgauge_model::{
+    BasisChoice, EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate,
+};
 
 use super::figures::{self, Figure, Limit, PeerFigure};
 use crate::args::Format;
-use crate::args::evaluate::{EvaluateArguments, HeldOut};
+use crate::args::evaluate::{EvaluateArguments, HeldOut, Part};
 use crate::commands::Surroundings;
 use crate::error::{CommandError, print};
 use crate::finish;
@@ -35,6 +37,7 @@ pub(super) fn run(
         bands: arguments.bands.clone(),
         splits: splits(&arguments.splits),
         repeat: repeat.as_ref(),
+        basis: basis(arguments.basis),
     };
     let mut evaluation = evaluate(&data, &options);
     set_beside(&mut evaluation, &peers);
@@ -65,6 +68,15 @@ fn splits(asked: &[HeldOut]) -> Vec<Split> {
         HeldOut::Ranks => Split::Ranks,
     };
     asked.iter().map(split).collect()
+}
+
+fn basis(part: Part) -> BasisChoice {
+    match part {
+        Part::Best => BasisChoice::Best,
+        Part::Analytical => BasisChoice::Analytical,
+        Part::Learned => BasisChoice::Learned,
+        Part::Hybrid => BasisChoice::Hybrid,
+    }
 }
 
 fn set_beside(evaluation: &mut Evaluation, peers: &[PeerFigure]) {
