@@ -12,7 +12,7 @@ use kernelgauge_data::{Dtype, Point};
 
 use super::guide::{Curves, guided};
 use super::knots::Knot;
-use super::samples::{Place, Sample, Samples, by_place, on_chord};
+use super::samples::{Place, Sample, by_place, on_chord};
 use crate::rows::Row;
 
 /// Standard deviation, in logarithms of bytes (2.5 octaves), around which two curves are
@@ -25,7 +25,7 @@ const REDUCED: f64 = 0.8;
 
 /// Where moved bytes and chord differ by more, one of them was disturbed: half of the excess is
 /// not followed.
-const ALIKE: f64 = 0.1;
+const ALIKE: f64 = 0.3;
 
 /// What a dtype's curve exceeds ours by, with the size, where the two can be compared.
 type Offsets = BTreeMap<(Place, Dtype), Vec<(f64, f64)>>;
@@ -158,6 +158,7 @@ fn stand_in(theirs: &Sample, path: &[Sample], reduces: bool) -> f64 {
 mod tests {
     use super::*;
     use crate::math::{exp, ln};
+    use crate::terms::collective::samples::Samples;
 
     fn samples(points: &[(u64, f64)]) -> Samples {
         let sample = |(bytes, us): &(u64, f64)| Sample {
