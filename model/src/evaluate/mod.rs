@@ -18,7 +18,7 @@ use kernelgauge_data::{CacheState, DataSet, Family, Machine};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::fit::{Group, Kin, VariantTask, fit_variant, groups};
+use crate::fit::{Detail, Group, Kin, VariantTask, fit_variant, groups};
 use crate::lines::{Lines, Position};
 use crate::math::{ln, log2};
 use crate::prediction::BasisChoice;
@@ -34,11 +34,18 @@ pub struct EvaluateOptions {
     pub band: (f64, f64),
     /// The splits to evaluate.
     pub splits: Vec<Split>,
+    /// How finely corrections are learned.
+    pub detail: Detail,
 }
 
 impl Default for EvaluateOptions {
     fn default() -> Self {
-        EvaluateOptions { seed: 0, band: (0.2, 0.4), splits: Split::ALL.to_vec() }
+        EvaluateOptions {
+            seed: 0,
+            band: (0.2, 0.4),
+            splits: Split::ALL.to_vec(),
+            detail: Detail::STANDARD,
+        }
     }
 }
 
@@ -118,6 +125,7 @@ fn evaluate_split(
         machine,
         kin: &kin,
         seed: options.seed,
+        detail: options.detail,
     };
     let model = fit_variant(&task, &kept.rows);
     let asked: Vec<Asked> = out.iter().map(|row| ask(&model, row)).collect();

@@ -87,7 +87,10 @@ fn model_of(data: &DataSet, arguments: &EvaluateArguments) -> Result<Model, Comm
     let model = stored.and_then(|text| Model::from_text(&text).ok());
     match model {
         Some(model) if model.data_sha256() == data.digest() => Ok(model),
-        _ => Ok(Model::fit(data, &FitOptions { seed: arguments.seed })?),
+        _ => {
+            let detail = arguments.detail.parse()?;
+            Ok(Model::fit(data, &FitOptions { seed: arguments.seed, detail })?)
+        }
     }
 }
 
@@ -98,7 +101,8 @@ fn held_out(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     data.records.retain(|record| chosen.contains(&record.point.family()));
-    let options = EvaluateOptions { seed: arguments.seed, ..EvaluateOptions::default() };
+    let detail = arguments.detail.parse()?;
+    let options = EvaluateOptions { seed: arguments.seed, detail, ..EvaluateOptions::default() };
     let evaluation = evaluate(&data, &options);
     let text = match arguments.format {
         Format::Table => evaluation.table(),
