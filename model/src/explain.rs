@@ -2,6 +2,7 @@
 
 use kernelgauge_data::{Nanos, Point, Shift};
 
+use crate::correction::Correction;
 use crate::domain::shown_value;
 use crate::held_out::RegionError;
 use crate::interval::Region;
@@ -100,7 +101,7 @@ fn steps(
         _ => {
             walk_the_term(&mut walk, model, point, exp(estimate.analytical));
             if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
-                walk_the_rest(&mut walk, estimate);
+                walk_the_rest(&mut walk, model, estimate);
             }
         }
     }
@@ -124,10 +125,11 @@ fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f6
     }
 }
 
-fn walk_the_rest(walk: &mut Walk, estimate: &Estimate) {
+fn walk_the_rest(walk: &mut Walk, model: &VariantModel, estimate: &Estimate) {
     if estimate.correction != 0.0 {
         let inside = estimate.location.status == DomainStatus::Inside;
-        let detail = (!inside).then(|| "of the nearest point inside, faded".to_owned());
+        let faded = !inside && !matches!(model.correction, Correction::Trees(_));
+        let detail = faded.then(|| "of the nearest point inside, faded".to_owned());
         let time = exp(estimate.analytical + estimate.correction);
         let factor = Some(exp(estimate.correction));
         walk.to("learned correction", detail, factor, Nanos::saturating(time));
