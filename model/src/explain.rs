@@ -58,7 +58,11 @@ pub(crate) fn explain(
     let parameters = point.parameters();
     let location = model.domain.locate(&parameters);
     let line = (choice == BasisChoice::Best).then(|| model.lines.find(&parameters)).flatten();
-    let estimate = model.estimate(point, &parameters, location, line);
+    let estimate = if choice == BasisChoice::Best {
+        model.estimate(point, &parameters, location, line)
+    } else {
+        model.estimate_without_points(point, &parameters, location, line)
+    };
     Explanation {
         prediction,
         analytical: Nanos::saturating(exp(estimate.analytical)),
@@ -101,7 +105,7 @@ fn steps(
         _ => {
             walk_the_term(&mut walk, model, point, exp(estimate.analytical));
             if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
-                walk_the_rest(&mut walk, model, estimate);
+                walk_the_rest(&mut walk, model, point, estimate);
             }
         }
     }
@@ -125,7 +129,7 @@ fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f6
     }
 }
 
-fn walk_the_rest(walk: &mut Walk, model: &VariantModel, estimate: &Estimate) {
+fn walk_the_rest(walk: &mut Walk, model: &VariantModel, point: &Point, estimate: &Estimate) {
     if estimate.correction != 0.0 {
         let inside = estimate.location.status == DomainStatus::Inside;
         let faded = !inside && !matches!(model.correction, Correction::Trees(_));
@@ -136,7 +140,7 @@ fn walk_the_rest(walk: &mut Walk, model: &VariantModel, estimate: &Estimate) {
     }
     if estimate.line != 0.0 {
         let time = Nanos::saturating(exp(estimate.log_ns()));
-        walk.to("measured neighbours", None, Some(exp(estimate.line)), time);
+        walk.to("measured neighbours", model.term.account(point), Some(exp(estimate.line)), time);
     }
 }
 

@@ -30,6 +30,7 @@ mod store;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod uneven;
 mod variant;
 
 pub use domain::{Beyond, Never};

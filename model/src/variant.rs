@@ -79,7 +79,11 @@ impl VariantModel {
         if location.status == DomainStatus::Outside && !extrapolate {
             return Err(location);
         }
-        let estimate = self.estimate(point, &parameters, location, place);
+        let estimate = if with_line {
+            self.estimate(point, &parameters, location, place)
+        } else {
+            self.estimate_without_points(point, &parameters, location, place)
+        };
         let (log_ns, band, answered) = match basis {
             BasisChoice::Analytical => {
                 let band = self.beyond(self.intervals.analytical, &location);
@@ -143,6 +147,8 @@ impl VariantModel {
         match (estimate.region, estimate.line != 0.0) {
             (Region::Near | Region::Outside { .. }, _) => Basis::Extrapolated,
             (Region::Known { .. }, true) => Basis::Interpolated,
+            // Between the curves of measured rank counts.
+            (Region::Unseen, true) if self.family == Family::Collective => Basis::Interpolated,
             _ if self.correction == Correction::None => Basis::Analytical,
             _ => Basis::Hybrid,
         }
@@ -153,8 +159,26 @@ impl VariantModel {
         self.intervals.band(estimate.region)
     }
 
-    /// Puts an answer together. `place` adds what is known of the line that the question lies on.
+    /// Puts an answer together. `place` adds what is known of the line that the question lies on;
+    /// a term that keeps points itself, what these say.
     pub(crate) fn estimate(
+        &self,
+        point: &Point,
+        parameters: &Parameters,
+        location: Location,
+        place: Option<Place>,
+    ) -> Estimate {
+        let mut estimate = self.estimate_without_points(point, parameters, location, place);
+        let Some(empirical) = self.term.empirical(point) else { return estimate };
+        estimate.line = empirical.log_ns - estimate.analytical - estimate.correction;
+        if let (Region::Known { fresh, .. }, Some(gap)) = (estimate.region, empirical.gap) {
+            estimate.region = Region::Known { gap, fresh };
+        }
+        estimate
+    }
+
+    /// The same of term, correction and line alone.
+    pub(crate) fn estimate_without_points(
         &self,
         point: &Point,
         parameters: &Parameters,

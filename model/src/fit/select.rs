@@ -41,7 +41,7 @@ pub(super) struct Choice {
 
 impl Choice {
     /// A correction with all that neighbours give.
-    fn with_neighbours(candidate: Candidate) -> Self {
+    pub(super) fn with_neighbours(candidate: Candidate) -> Self {
         Choice { candidate, blend: 1.0, confined: true }
     }
 }

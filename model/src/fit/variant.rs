@@ -16,6 +16,8 @@ enum Outer {
     Nested(Held),
     /// The choice of the whole is fitted to what is left in.
     Again(Held),
+    /// The same, with kin at the shapes held out.
+    Beside(Held),
 }
 
 /// Fits `rows`, of which there are at least four.
@@ -24,7 +26,9 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let mut outers: Vec<Outer> = Vec::new();
     outers.extend(folds::point_folds(rows, task.seed).into_iter().map(Outer::Nested));
     outers.extend(folds::line_folds(rows, task.seed).into_iter().map(Outer::Nested));
-    outers.extend(folds::axis_folds(rows).into_iter().map(Outer::Again));
+    let every_second = folds::axis_folds(rows);
+    outers.extend(every_second.iter().take(2).cloned().map(Outer::Beside));
+    outers.extend(every_second.into_iter().map(Outer::Again));
     outers.extend(folds::frontier(rows).map(Outer::Again));
     let per_fold: Vec<Residuals> = outers
         .par_iter()
@@ -37,6 +41,12 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
                 let (kept, out) = folds::split(rows, held);
                 let term = task.term(&kept);
                 residuals(&train_as(task, &kept, term, &choice), &out)
+            }
+            Outer::Beside(held) => {
+                let (kept, out) = folds::split(rows, held);
+                let term = task.term_beside(&kept);
+                let model = term.map(|term| train_as(task, &kept, term, &choice));
+                model.map_or_else(Residuals::default, |model| residuals(&model, &out))
             }
         })
         .collect();

@@ -21,6 +21,7 @@ mod processor_gemm;
 mod processor_memory;
 mod traffic;
 
+pub(crate) use collective::Empirical;
 pub(crate) use features::{FEATURES, Features};
 
 use kernelgauge_data::{CacheState, Family, Machine, Point};
@@ -45,7 +46,7 @@ pub(crate) enum AnalyticalTerm {
     ProcessorMemory(processor_memory::ProcessorMemoryTerm),
     /// Launch floor, cache and memory.
     Traffic(traffic::TrafficTerm),
-    /// Minimum of two knees per rank count.
+    /// A curve through points and the minimum of two knees, per rank count.
     Collective(collective::CollectiveTerm),
     /// Roofline over query tiles.
     Attention(attention::AttentionTerm),
@@ -119,7 +120,9 @@ impl AnalyticalTerm {
                 AnalyticalTerm::ProcessorMemory(term)
             }
             Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
-            Family::Collective => AnalyticalTerm::Collective(collective::fit(rows)),
+            Family::Collective => {
+                AnalyticalTerm::Collective(collective::fit(rows, kin, &[], machine))
+            }
             Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
             Family::Custom => custom::fit(rows),
         }
@@ -159,6 +162,26 @@ impl AnalyticalTerm {
         parts
     }
 
+    /// What measured points say beside the formula: of collectives, whose term keeps them.
+    pub(crate) fn empirical(&self, point: &Point) -> Option<Empirical> {
+        match (self, point) {
+            (AnalyticalTerm::Collective(term), Point::Collective(point)) => {
+                Some(term.empirical(point))
+            }
+            _ => None,
+        }
+    }
+
+    /// Which points that stands on, in words.
+    pub(crate) fn account(&self, point: &Point) -> Option<String> {
+        match (self, point) {
+            (AnalyticalTerm::Collective(term), Point::Collective(point)) => {
+                Some(term.account(point))
+            }
+            _ => None,
+        }
+    }
+
     /// The least that any point takes: the launch, or the latency of a collective.
     pub(crate) fn floor_ns(&self) -> f64 {
         each!(self, term => term.floor_ns())
@@ -194,8 +217,12 @@ impl AnalyticalTerm {
 pub(crate) type InState<'point> = (&'point Point, CacheState);
 
 /// Whether the times of two points of different variants come from the same costs: on a
-/// processor, bags whatever their indices and optimizer, and a memory-bound op hot and cold.
+/// processor, bags whatever their indices and optimizer, and a memory-bound op hot and cold;
+/// anywhere, a collective in several dtypes.
 pub(crate) fn shares_costs(one: InState<'_>, other: InState<'_>, machine: &Machine) -> bool {
+    if let (Point::Collective(one), Point::Collective(other)) = (one.0, other.0) {
+        return (one.collective, one.imbalance) == (other.collective, other.imbalance);
+    }
     if !processor::speaks_for(machine) {
         return false;
     }
