@@ -314,6 +314,11 @@ pub struct FitArguments {
         allow_negative_numbers = true
     )]
     pub seed: u64,
+
+    /// How finely corrections are learned: `standard`, `full` (the most accurate, in a model ten
+    /// times as large) or TREESxLEAVES.
+    #[arg(long, value_name = "LEVEL", default_value = "standard")]
+    pub detail: String,
 }
 
 /// What to compare, and which differences count.

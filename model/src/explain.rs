@@ -2,6 +2,7 @@
 
 use kernelgauge_data::{Nanos, Point, Shift};
 
+use crate::correction::Correction;
 use crate::domain::shown_value;
 use crate::held_out::RegionError;
 use crate::interval::Region;
@@ -104,7 +105,7 @@ fn steps(
         _ => {
             walk_the_term(&mut walk, model, point, exp(estimate.analytical));
             if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
-                walk_the_rest(&mut walk, estimate, model.term.account(point));
+                walk_the_rest(&mut walk, model, point, estimate);
             }
         }
     }
@@ -128,17 +129,18 @@ fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f6
     }
 }
 
-fn walk_the_rest(walk: &mut Walk, estimate: &Estimate, account: Option<String>) {
+fn walk_the_rest(walk: &mut Walk, model: &VariantModel, point: &Point, estimate: &Estimate) {
     if estimate.correction != 0.0 {
         let inside = estimate.location.status == DomainStatus::Inside;
-        let detail = (!inside).then(|| "of the nearest point inside, faded".to_owned());
+        let faded = !inside && !matches!(model.correction, Correction::Trees(_));
+        let detail = faded.then(|| "of the nearest point inside, faded".to_owned());
         let time = exp(estimate.analytical + estimate.correction);
         let factor = Some(exp(estimate.correction));
         walk.to("learned correction", detail, factor, Nanos::saturating(time));
     }
     if estimate.line != 0.0 {
         let time = Nanos::saturating(exp(estimate.log_ns()));
-        walk.to("measured neighbours", account, Some(exp(estimate.line)), time);
+        walk.to("measured neighbours", model.term.account(point), Some(exp(estimate.line)), time);
     }
 }
 

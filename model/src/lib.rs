@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod correction;
+mod digits;
 mod domain;
 mod error;
 pub mod evaluate;
@@ -36,7 +37,7 @@ pub use domain::{Beyond, Never};
 pub use error::PredictError;
 pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate};
 pub use explain::{Explanation, Step};
-pub use fit::{FitError, FitOptions};
+pub use fit::{Detail, FitError, FitOptions, UnknownDetail};
 pub use held_out::{HeldOut, RegionError};
 pub use measured::{MeasuredPoint, measured_points};
 pub use model::{Insufficient, Model, VariantError};

@@ -138,6 +138,16 @@ impl Lines {
         self.axis
     }
 
+    /// Parameters in a key.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The values of the axis on any line, ascending.
+    pub(crate) fn distinct_values(&self) -> &[u64] {
+        &self.distinct_values
+    }
+
     /// Key of a line.
     pub(crate) fn key(&self, line: usize) -> &[u64] {
         &self.keys[line * self.width..(line + 1) * self.width]

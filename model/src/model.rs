@@ -14,7 +14,9 @@ use serde_json::value::RawValue;
 use crate::domain::{Beyond, Location, Never};
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
-use crate::fit::{FitError, FitOptions, Kin, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups};
+use crate::fit::{
+    Detail, FitError, FitOptions, Kin, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups,
+};
 use crate::held_out::HeldOut;
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
@@ -37,6 +39,7 @@ pub(crate) struct Header {
     pub origin: Origin,
     pub data_sha256: String,
     pub seed: u64,
+    pub detail: Detail,
     pub insufficient: Vec<Insufficient>,
 }
 
@@ -161,6 +164,7 @@ impl Model {
                     machine,
                     kin: &kin,
                     seed: options.seed,
+                    detail: options.detail,
                 };
                 Ok(fit_variant(&task, &group.rows))
             })
@@ -186,6 +190,7 @@ impl Model {
             origin: data.manifest.origin,
             data_sha256: data.digest(),
             seed: options.seed,
+            detail: options.detail,
             insufficient,
         };
         Ok(Model { header, sections })
@@ -214,6 +219,11 @@ impl Model {
     /// Seed of the fit.
     pub fn seed(&self) -> u64 {
         self.header.seed
+    }
+
+    /// How finely its corrections were learned.
+    pub fn detail(&self) -> Detail {
+        self.header.detail
     }
 
     /// Variants that have measurements, but not enough for a model.

@@ -3,8 +3,8 @@
 //! `ln t = analytical + correction + residual of the line`, each of which may be absent: at a
 //! measured point the measured time is the answer; between measured points of a line the
 //! residuals of the two neighbours, interpolated in the logarithm of the axis, are added;
-//! outside the domain the correction is taken at the nearest point inside and fades, but never
-//! so that more work would take less time. Fitting is left to `fit`, storing to `store`.
+//! outside the domain trees are asked as inside, and any other correction is taken at the nearest
+//! point inside and fades, but never so that more work would take less time. Fitting is left to `fit`, storing to `store`.
 
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Nanos, Point};
@@ -196,7 +196,7 @@ impl VariantModel {
             place: None,
         };
         if location.status != DomainStatus::Inside {
-            estimate.correction = self.faded(point, &location, &mut features);
+            estimate.correction = self.beyond_domain(point, &location, &mut features);
             estimate.region = match location.status {
                 DomainStatus::Near => Region::Near,
                 _ => Region::Outside { octaves: location.octaves },
@@ -228,9 +228,14 @@ impl VariantModel {
         around(a, b)
     }
 
-    /// The correction outside the domain: that of the nearest point inside, fading, except where
-    /// fading would let time fall as work grows.
-    fn faded(&self, point: &Point, location: &Location, features: &mut Features) -> f64 {
+    /// The correction outside the domain. Trees are asked at the point itself, whose `features`
+    /// these are: the shares and ratios among them mean the same there, and a size beyond the
+    /// last threshold is as good as the largest. A polynomial runs away: it is taken at the
+    /// nearest point inside and fades, except where fading would let time fall as work grows.
+    fn beyond_domain(&self, point: &Point, location: &Location, features: &mut Features) -> f64 {
+        if matches!(self.correction, Correction::Trees(_)) {
+            return self.correction.log_ratio(features, &location.clamped);
+        }
         let nearest = with_parameters(point, &location.clamped);
         self.term.log_ns(&nearest, features);
         let held = self.correction.log_ratio(features, &location.clamped);

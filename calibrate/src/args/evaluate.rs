@@ -128,6 +128,11 @@ pub struct EvaluateArguments {
     )]
     pub seed: u64,
 
+    /// How finely corrections are learned: `standard`, `full` (the most accurate, in a model ten
+    /// times as large) or TREESxLEAVES.
+    #[arg(long, value_name = "LEVEL", default_value = "standard")]
+    pub detail: String,
+
     /// Format of the result on standard output.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,

@@ -17,8 +17,9 @@ pub fn run(
     arguments: &FitArguments,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
+    let options = FitOptions { seed: arguments.seed, detail: arguments.detail.parse()? };
     let data = DataSet::read(&finish::data_folder(&arguments.folder))?;
-    let model = Model::fit(&data, &FitOptions { seed: arguments.seed })?;
+    let model = Model::fit(&data, &options)?;
     let path = arguments.out.clone().unwrap_or_else(|| arguments.folder.join(MODEL));
     finish::write(&path, &model.to_text())?;
     finish::warn_of_gaps(&model, around);

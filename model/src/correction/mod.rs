@@ -39,10 +39,12 @@ pub(crate) enum Candidate {
         /// 0 is ridge, 1 is lasso.
         l1_ratio: f64,
     },
-    /// Trees of this many rounds.
+    /// Boosted trees.
     Trees {
         /// Number of trees.
-        rounds: usize,
+        trees: usize,
+        /// Most leaves of a tree.
+        leaves: usize,
     },
 }
 
@@ -84,20 +86,20 @@ impl Candidate {
                 let fitted = params.fit(&lessons.parameters, &lessons.log_ratio);
                 fitted.map_or(Correction::None, Correction::Quadratic)
             }
-            Candidate::Trees { rounds } => {
-                fit_trees(lessons, rounds).map_or(Correction::None, Correction::Trees)
+            Candidate::Trees { trees, leaves } => {
+                fit_trees(lessons, TreesParams::of(trees, leaves))
+                    .map_or(Correction::None, Correction::Trees)
             }
         }
     }
 }
 
-fn fit_trees(lessons: &Lessons, rounds: usize) -> Option<Forest> {
+fn fit_trees(lessons: &Lessons, params: TreesParams) -> Option<Forest> {
     let shape = (lessons.len(), lessons.width);
     let values = lessons.features.iter().map(|value| f64::from(*value)).collect();
     let records = Array2::from_shape_vec(shape, values).ok()?;
     let targets = Array1::from(lessons.log_ratio.clone());
-    let params = TreesParams::default().rounds(rounds).check().ok()?;
-    params.fit(&DatasetBase::new(records, targets)).ok()
+    params.check().ok()?.fit(&DatasetBase::new(records, targets)).ok()
 }
 
 impl Correction {

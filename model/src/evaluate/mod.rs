@@ -22,7 +22,7 @@ use kernelgauge_data::{CacheState, DataSet, Family, Machine};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::fit::{Group, Kin, VariantTask, fit_variant, groups};
+use crate::fit::{Detail, Group, Kin, VariantTask, fit_variant, groups};
 use crate::math::median;
 use crate::prediction::BasisChoice;
 use crate::rows::Row;
@@ -48,6 +48,8 @@ pub struct EvaluateOptions<'data> {
     pub repeat: Option<&'data DataSet>,
     /// What answers: the whole model or a part of it.
     pub basis: BasisChoice,
+    /// How finely corrections are learned.
+    pub detail: Detail,
 }
 
 impl EvaluateOptions<'_> {
@@ -63,6 +65,7 @@ impl Default for EvaluateOptions<'_> {
             splits: Split::ALL.to_vec(),
             repeat: None,
             basis: BasisChoice::Best,
+            detail: Detail::STANDARD,
         }
     }
 }
@@ -220,6 +223,7 @@ impl Question<'_, '_> {
             machine: self.machine,
             kin: &kin,
             seed: options.seed,
+            detail: options.detail,
         };
         let model = fit_variant(&task, &kept.rows);
         let repeat = |row: &Row<'_>| {

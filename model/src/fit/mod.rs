@@ -2,9 +2,10 @@
 //!
 //! [`mod@groups`] sorts records by variant; [`mod@kin`] finds those that share costs; [`variant`] fits one group and holds points out of repeated
 //! fits to learn its intervals and errors; [`train`] is one fit; [`select`] chooses the
-//! correction by cross-validation inside whatever rows it is given, so that the outer folds of
+//! correction (as finely as [`detail`] says) by cross-validation inside whatever rows it is given, so that the outer folds of
 //! [`folds`] report on points that took no part in the choice.
 
+mod detail;
 mod folds;
 mod groups;
 mod kin;
@@ -12,6 +13,7 @@ mod select;
 mod train;
 mod variant;
 
+pub use detail::{Detail, UnknownDetail};
 pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
 pub(crate) use train::Task as VariantTask;
@@ -28,6 +30,8 @@ pub struct FitOptions {
     /// Decides which points are held out together. The same data and seed give the same model
     /// to the byte.
     pub seed: u64,
+    /// How finely corrections are learned.
+    pub detail: Detail,
 }
 
 /// Why no model could be fitted.

@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use super::detail::Detail;
 use super::folds::{self, Held, SMALL};
 use super::train::{Task, train_as};
 use crate::correction::Candidate;
@@ -17,9 +18,6 @@ use crate::variant::VariantModel;
 
 /// Rows that are enough to tell candidates apart.
 const ENOUGH_ROWS: usize = 6000;
-
-/// Trees of a forest: see `TreesParams::default`.
-const ROUNDS: usize = 120;
 
 /// So few rows would know a term again that was fitted on all of them: it is fitted anew.
 const REMEMBERED: usize = 70;
@@ -49,14 +47,14 @@ impl Choice {
 }
 
 /// Candidates that so many rows allow, the simplest first.
-fn candidates(rows: usize) -> Vec<Candidate> {
+fn candidates(rows: usize, detail: Detail) -> Vec<Candidate> {
     let mut allowed = vec![Candidate::None];
     if rows >= 12 {
         allowed.push(Candidate::Quadratic { l1_ratio: 0.0 });
         allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
     }
     if rows >= 200 {
-        allowed.push(Candidate::Trees { rounds: ROUNDS });
+        allowed.push(Candidate::Trees { trees: detail.trees(), leaves: detail.leaves() });
     }
     allowed
 }
@@ -87,7 +85,7 @@ pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -
         })
         .collect();
     let mut best: Option<(f64, Choice)> = None;
-    for candidate in candidates(sample.len()) {
+    for candidate in candidates(sample.len(), task.detail) {
         let (loss, choice) = judge(task, candidate, &folds);
         if best.as_ref().is_none_or(|(least, _)| loss < least * 0.98) {
             best = Some((loss, choice));

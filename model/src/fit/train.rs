@@ -3,6 +3,7 @@
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Machine};
 
+use super::detail::Detail;
 use super::kin::Kin;
 use super::select::{Choice, select};
 use crate::correction::{Candidate, Lessons, QuadraticParams};
@@ -24,6 +25,8 @@ pub(crate) struct Task<'task> {
     /// Rows of variants that share this one's costs.
     pub kin: &'task Kin<'task>,
     pub seed: u64,
+    /// How finely corrections are learned.
+    pub detail: Detail,
 }
 
 impl Task<'_> {

@@ -4,6 +4,7 @@ use kernelgauge_data::{CacheState, Family, Machine, Origin};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::points::LinesText;
 use crate::correction::Quadratic;
 use crate::correction::trees::ForestText;
 use crate::domain::Domain;
@@ -23,6 +24,7 @@ pub(super) struct Document<'text> {
     pub origin: Origin,
     pub data_sha256: String,
     pub seed: u64,
+    pub detail: String,
     pub insufficient: Vec<Insufficient>,
     #[serde(borrow)]
     pub variants: Vec<VariantEntry<'text>>,
@@ -68,20 +70,4 @@ pub(super) enum CorrectionText {
     None,
     Quadratic(Quadratic),
     Trees(ForestText),
-}
-
-/// The measured points: keys of all lines one after the other, points per line, then the axis
-/// values and times (in nanoseconds) of all points one after the other.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LinesText {
-    pub axis: usize,
-    pub keys: Vec<u64>,
-    pub counts: Vec<u32>,
-    pub axis_values: Vec<u64>,
-    pub times_ns: Vec<u64>,
-    /// Fifth and 95th percentile of each point's samples as differences from its time, in
-    /// nanoseconds; both 0 where not known. Empty where none are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ranges_ns: Vec<(u64, u64)>,
 }

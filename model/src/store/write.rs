@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::text::{CorrectionText, LinesText, VariantText};
+use super::points::LinesText;
+use super::text::{CorrectionText, VariantText};
 use super::{FORMAT, FORMAT_VERSION};
 use crate::correction::Correction;
-use crate::lines::Lines;
 use crate::model::{Model, Section};
 use crate::variant::VariantModel;
 
@@ -22,6 +22,7 @@ pub(super) fn write(model: &Model) -> String {
     field(&mut text, "origin", &header.origin);
     field(&mut text, "data_sha256", &header.data_sha256);
     field(&mut text, "seed", &header.seed);
+    field(&mut text, "detail", &header.detail.to_string());
     field(&mut text, "insufficient", &header.insufficient);
     text.push_str("\"variants\": [");
     for (index, section) in model.sections.iter().enumerate() {
@@ -70,25 +71,6 @@ fn layout(model: &VariantModel) -> VariantText {
             Correction::Trees(forest) => CorrectionText::Trees(forest.text()),
         },
         learned: model.learned.clone(),
-        lines: lines(&model.lines),
-    }
-}
-
-fn lines(lines: &Lines) -> LinesText {
-    let points = || 0..lines.points();
-    let range = |point: usize| {
-        let time = lines.time(point).get();
-        lines.range(point).map_or((0, 0), |(low, high)| {
-            (time.saturating_sub(low.get()), high.get().saturating_sub(time))
-        })
-    };
-    let any_range = points().any(|point| lines.range(point).is_some());
-    LinesText {
-        axis: lines.axis(),
-        keys: (0..lines.count()).flat_map(|line| lines.key(line).to_vec()).collect(),
-        counts: (0..lines.count()).map(|line| lines.span(line).len() as u32).collect(),
-        axis_values: points().map(|point| lines.axis_value(point)).collect(),
-        times_ns: points().map(|point| lines.time(point).get()).collect(),
-        ranges_ns: if any_range { points().map(range).collect() } else { Vec::new() },
+        lines: LinesText::of(&model.lines),
     }
 }

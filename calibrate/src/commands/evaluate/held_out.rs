@@ -38,6 +38,7 @@ pub(super) fn run(
         splits: splits(&arguments.splits),
         repeat: repeat.as_ref(),
         basis: basis(arguments.basis),
+        detail: arguments.detail.parse()?,
     };
     let mut evaluation = evaluate(&data, &options);
     set_beside(&mut evaluation, &peers);

@@ -90,6 +90,9 @@ fn model_of(data: &DataSet, arguments: &EvaluateArguments) -> Result<Model, Comm
     let model = stored.and_then(|text| Model::from_text(&text).ok());
     match model {
         Some(model) if model.data_sha256() == data.digest() => Ok(model),
-        _ => Ok(Model::fit(data, &FitOptions { seed: arguments.seed })?),
+        _ => {
+            let detail = arguments.detail.parse()?;
+            Ok(Model::fit(data, &FitOptions { seed: arguments.seed, detail })?)
+        }
     }
 }

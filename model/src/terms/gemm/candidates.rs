@@ -211,6 +211,13 @@ impl Shape {
         }
     }
 
+    /// Tiles of `rows x columns` that cover the result.
+    #[inline]
+    pub fn tiles_of(&self, rows: u64, columns: u64) -> f64 {
+        let over = |size: u64, side: u64| ((size - 1) / side + 1) as f64;
+        over(self.m, rows) * over(self.n, columns) * self.batch
+    }
+
     /// Tiles of `2^rows x 2^columns` that cover the result.
     #[inline]
     pub fn tiles_over(&self, rows: u32, columns: u32) -> f64 {
