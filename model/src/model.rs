@@ -305,15 +305,14 @@ impl Model {
         query: &Query<'_>,
         mut prediction: Prediction,
     ) -> Prediction {
-        let Some(even) = uneven::evened(query.point) else { return prediction };
-        if arranged == query.point {
+        if arranged == query.point || model.family != Family::Collective {
             return prediction;
         }
         if prediction.basis == Basis::Measured {
             prediction.basis = Basis::Interpolated;
         }
-        let even = uneven::as_variant(&even, &model.name);
-        let even = even.and_then(|even| {
+        let even = uneven::evened(query.point);
+        let even = even.and_then(|even| uneven::as_variant(&even, &model.name)).and_then(|even| {
             self.answer(model, &Query { point: &even, extrapolate: true, ..*query }).ok()
         });
         prediction.low = even.map_or(prediction.low, |even| even.low.min(prediction.low));

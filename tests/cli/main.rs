@@ -14,6 +14,7 @@ mod gpus_with_kernels;
 mod made_up_machine;
 mod predict;
 mod predict_batch;
+mod predict_collectives;
 mod predict_mistakes;
 #[path = "../../cuda/tests/kernels/processor.rs"]
 mod processor;
