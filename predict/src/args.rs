@@ -174,7 +174,7 @@ pub struct EmbeddingArguments {
     /// forward, or backward with its update
     #[arg(long, default_value = "forward")]
     pub direction: String,
-    /// Update of the backward pass: sgd or rowwise_adagrad
+    /// Update of the backward pass: sgd, rowwise_adagrad, or dense for the gradient of nn.Embedding
     #[arg(long)]
     pub optimizer: Option<String>,
     /// How indices are drawn: uniform, zipf:1.05, reuse:.../... (17 shares in parts per million)

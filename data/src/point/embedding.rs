@@ -50,14 +50,18 @@ pub enum Optimizer {
     Sgd,
     /// One accumulated square per row.
     RowWiseAdagrad,
+    /// None: the gradient of the whole table is written, zeroes included, and what becomes of it
+    /// is another op. The backward pass of PyTorch's `nn.Embedding` and `nn.EmbeddingBag`.
+    Dense,
 }
 
 impl Optimizer {
-    /// `sgd` or `rowwise_adagrad`.
+    /// `sgd`, `rowwise_adagrad` or `dense`.
     pub const fn name(self) -> &'static str {
         match self {
             Optimizer::Sgd => "sgd",
             Optimizer::RowWiseAdagrad => "rowwise_adagrad",
+            Optimizer::Dense => "dense",
         }
     }
 }
@@ -69,7 +73,8 @@ impl FromStr for Optimizer {
         match text {
             "" | "sgd" => Ok(Optimizer::Sgd),
             "rowwise_adagrad" | "row_wise_adagrad" => Ok(Optimizer::RowWiseAdagrad),
-            _ => Err(nearest::unknown("optimizer", text, ["sgd", "rowwise_adagrad"])),
+            "dense" | "dense_gradient" => Ok(Optimizer::Dense),
+            _ => Err(nearest::unknown("optimizer", text, ["sgd", "rowwise_adagrad", "dense"])),
         }
     }
 }
@@ -243,6 +248,11 @@ impl EmbeddingPoint {
             Direction::Forward => {
                 Work { flops, bytes_read: lookups * row + indices, bytes_written: bags * row }
             }
+            Direction::Backward if self.optimizer == Optimizer::Dense => Work {
+                flops,
+                bytes_read: lookups * row + indices,
+                bytes_written: self.tables as f64 * self.rows as f64 * row,
+            },
             Direction::Backward => Work {
                 flops: 2.0 * flops,
                 bytes_read: lookups * row + bags * row + indices,
