@@ -6,30 +6,20 @@
 //! a dense gradient its zeroes, and sorting its launches. The traffic model is the reference
 //! system's (`reference::embedding`) with the hit rate smoothed, the backward pass as kernels
 //! that sort do it, and constants that are fitted ([`mod@fit`]) or, where nothing was measured,
-//! follow from what the machine's maker states ([`EmbeddingTerm::described`]).
+//! follow from what the machine's maker states (`described`).
 
 mod fit;
 mod traffic;
 
 pub(super) use fit::fit;
 
-use kernelgauge_data::{EmbeddingPoint, Hardware, Point};
+use kernelgauge_data::{EmbeddingPoint, Point};
 use serde::{Deserialize, Serialize};
 
+use super::described::Figures;
 use super::{Features, Part, possible};
 use crate::math::{exp, ln, round9};
 use traffic::{Cache, Moved, Traffic};
-
-/// Share of the stated memory bandwidth that kernels reach: 817 of 900 GB/s on a V100 and 1391
-/// of 1555 on an A100, as the authors of the reference system measured them.
-const SUSTAINED: f64 = 0.9;
-
-/// Bandwidth of the last-level cache over that of the memory, as `reference::published` has it
-/// for devices whose cache nobody measured.
-const CACHE_OVER_MEMORY: f64 = 3.0;
-
-/// Fixed time of a pass in nanoseconds: what the reference system adds to each kernel.
-const FIXED_NS: f64 = 5000.0;
 
 /// Constants of an embedding bag. Rates are per nanosecond.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,27 +73,20 @@ impl EmbeddingTerm {
         }
     }
 
-    /// The term of a machine of which nothing but the maker's figures is known: all traffic at
-    /// the bandwidths these sustain. None without memory bandwidth and cache size.
-    pub(crate) fn described(hardware: &Hardware) -> Option<Self> {
-        let memory = hardware.memory_gb_s.filter(|rate| *rate > 0.0)? * SUSTAINED;
-        Some(EmbeddingTerm {
+    /// The term with a maker's figures: all traffic at the bandwidths these sustain.
+    pub(super) fn described(figures: &Figures) -> Self {
+        EmbeddingTerm {
             cold: false,
-            launch_ns: FIXED_NS,
-            memory_bytes_per_ns: memory,
-            cache_bytes_per_ns: memory * CACHE_OVER_MEMORY,
-            capacity_bytes: hardware.cache_bytes.filter(|bytes| *bytes > 0)? as f64,
+            launch_ns: figures.launch_ns,
+            memory_bytes_per_ns: figures.memory_bytes_per_ns,
+            cache_bytes_per_ns: figures.cache_bytes_per_ns,
+            capacity_bytes: figures.capacity_bytes,
             lookup_ns: 0.0,
             element_ns: 0.0,
             update_ns: 0.0,
-            fill_ns: 1.0 / memory,
+            fill_ns: 1.0 / figures.memory_bytes_per_ns,
             sort_ns: 0.0,
-        })
-    }
-
-    /// The time of `point` in nanoseconds.
-    pub(crate) fn time_ns(&self, point: &EmbeddingPoint) -> f64 {
-        self.total_ns(&self.traffic(point, point.distinct_rows()))
+        }
     }
 
     fn traffic(&self, point: &EmbeddingPoint, distinct: f64) -> Traffic {
@@ -191,8 +174,7 @@ impl EmbeddingTerm {
 
     pub(super) fn is_sound(&self) -> bool {
         let rates = [self.memory_bytes_per_ns, self.cache_bytes_per_ns];
-        let costs =
-            [self.lookup_ns, self.element_ns, self.update_ns, self.fill_ns, self.sort_ns];
+        let costs = [self.lookup_ns, self.element_ns, self.update_ns, self.fill_ns, self.sort_ns];
         possible(&[self.launch_ns, self.capacity_bytes])
             && possible(&costs)
             && possible(&rates)
