@@ -10,6 +10,7 @@ use crate::lines::Position;
 use crate::math::{exp, log2};
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
 use crate::shape::with_parameters;
+use crate::terms::AnalyticalTerm;
 use crate::variant::{Estimate, VariantModel};
 
 /// An answer and what it is made of.
@@ -103,7 +104,7 @@ fn steps(
         Basis::Learned => walk.to("learned regression", None, None, prediction.time),
         Basis::Reference => walk.to("published model", None, None, prediction.time),
         _ => {
-            walk_the_term(&mut walk, model, point, exp(estimate.analytical));
+            walk_the_term(&mut walk, &model.term, point, exp(estimate.analytical));
             if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
                 walk_the_rest(&mut walk, model, point, estimate);
             }
@@ -117,8 +118,15 @@ fn steps(
     walk.steps
 }
 
-fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f64) {
-    let parts = model.term.parts(point);
+/// The parts of `term` alone, as steps that end at `total` nanoseconds.
+pub(crate) fn of_term(steps: &mut Vec<Step>, term: &AnalyticalTerm, point: &Point, total: f64) {
+    let mut walk = Walk::default();
+    walk_the_term(&mut walk, term, point, total);
+    steps.append(&mut walk.steps);
+}
+
+fn walk_the_term(walk: &mut Walk, term: &AnalyticalTerm, point: &Point, total: f64) {
+    let parts = term.parts(point);
     let last = parts.len().saturating_sub(1);
     let mut sum = 0.0;
     for (index, part) in parts.into_iter().enumerate() {

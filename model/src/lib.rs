@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod correction;
+mod described;
 mod digits;
 mod domain;
 mod error;

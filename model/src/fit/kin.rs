@@ -2,8 +2,10 @@
 //!
 //! On a processor an embedding bag takes the same steps however its indices are drawn, its
 //! backward pass the same for every optimizer but for what the optimizer adds, and a
-//! memory-bound op the same whether its operands are in a cache or not. A collective moves as
-//! many bytes in any dtype. Variants that are measured at the same shapes would tell each other about points that are held out, so a shape
+//! memory-bound op the same whether its operands are in a cache or not. On a GPU a memory-bound
+//! op moves bytes at the same rates whatever its elements are, and a collective as many bytes in
+//! any dtype. Variants that are measured at the same shapes would tell each other about points
+//! that are held out, so a shape
 //! that is held out of a variant is held out of its kin as well.
 
 use std::collections::BTreeSet;

@@ -8,6 +8,7 @@
 use kernelgauge_data::{Machine, Point};
 use serde::{Deserialize, Serialize};
 
+use super::described::Figures;
 use super::{Features, Part, possible, thinned};
 use crate::least_squares::{Bounded, minimise};
 use crate::math::{exp, ln, round9};
@@ -28,8 +29,13 @@ pub(crate) struct TrafficTerm {
 /// The parts of one point.
 struct Parts {
     rows_ns: f64,
+    /// What the cache still holds, at its rate.
+    cache_ns: f64,
+    /// What it no longer holds, at the memory's.
     memory_ns: f64,
     arithmetic_ns: f64,
+    /// Share of the bytes that the cache no longer holds.
+    beyond: f64,
 }
 
 impl TrafficTerm {
@@ -46,24 +52,39 @@ impl TrafficTerm {
         }
     }
 
+    /// The term with a maker's figures: all traffic at the bandwidths these sustain.
+    pub(super) fn described(figures: &Figures) -> Self {
+        /// A rate no arithmetic of a memory-bound op is felt at, where no peak is stated.
+        const UNFELT: f64 = 1e9;
+        TrafficTerm {
+            launch_ns: figures.launch_ns,
+            cache_bytes_per_ns: figures.cache_bytes_per_ns,
+            memory_bytes_per_ns: figures.memory_bytes_per_ns,
+            capacity_bytes: figures.capacity_bytes,
+            flops_per_ns: figures.flops_per_ns.unwrap_or(UNFELT),
+            row_ns: 0.0,
+        }
+    }
+
     fn of_point(&self, point: &Point) -> Parts {
         let work = point.work();
         let bytes = work.bytes();
         let square = bytes * bytes;
         let beyond = square / (square + self.capacity_bytes * self.capacity_bytes).max(1e-300);
-        let memory_ns =
-            bytes * ((1.0 - beyond) / self.cache_bytes_per_ns + beyond / self.memory_bytes_per_ns);
         let rows = if let Point::Memory(point) = point { point.rows as f64 } else { 0.0 };
         Parts {
             rows_ns: rows * self.row_ns,
-            memory_ns,
+            cache_ns: bytes * (1.0 - beyond) / self.cache_bytes_per_ns,
+            memory_ns: bytes * beyond / self.memory_bytes_per_ns,
             arithmetic_ns: work.flops / self.flops_per_ns,
+            beyond,
         }
     }
 
     fn total_ns(&self, point: &Point) -> f64 {
         let parts = self.of_point(point);
-        let [m, a] = [parts.memory_ns, parts.arithmetic_ns].map(|v| (v * v) * (v * v));
+        let [m, a] =
+            [parts.cache_ns + parts.memory_ns, parts.arithmetic_ns].map(|v| (v * v) * (v * v));
         self.launch_ns + parts.rows_ns + (m + a).sqrt().sqrt()
     }
 
@@ -83,9 +104,15 @@ impl TrafficTerm {
 
     pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
         let parts = self.of_point(point);
+        let region = match parts.beyond {
+            beyond if beyond < 0.1 => "cache region".to_owned(),
+            beyond if beyond > 0.9 => "memory region".to_owned(),
+            beyond => format!("between the regions, {:.0} % beyond the cache", beyond * 100.0),
+        };
         let mut shown = vec![
             Part::new("launch", self.launch_ns + parts.rows_ns),
-            Part::new("memory", parts.memory_ns),
+            Part::new("cache", parts.cache_ns),
+            Part::new("memory", parts.memory_ns).with(region),
         ];
         if parts.arithmetic_ns > 0.0 {
             shown.push(Part::new("arithmetic", parts.arithmetic_ns));
@@ -106,9 +133,11 @@ impl TrafficTerm {
     }
 }
 
-/// Fits the term, from three starts: a slow memory, one region only, and in between.
-pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> TrafficTerm {
-    let rows = thinned(rows, 2000);
+/// Fits the term to `rows` and `kin`, the same op in other element types, from three starts: a
+/// slow memory, one region only, and in between.
+pub(super) fn fit(rows: &[Row<'_>], kin: &[Row<'_>], machine: &Machine) -> TrafficTerm {
+    let mut rows = thinned(rows, 2000);
+    rows.extend(thinned(kin, 2000));
     let bounds = bounds(&rows, machine);
     let mut slow_memory: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
     slow_memory[2] = ln(0.08);
