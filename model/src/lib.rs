@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod borrow;
 mod correction;
 mod domain;
 mod error;
@@ -31,6 +32,7 @@ mod terms;
 mod tests;
 mod variant;
 
+pub use borrow::LenderName;
 pub use domain::{Beyond, Never};
 pub use error::PredictError;
 pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Split, evaluate};

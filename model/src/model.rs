@@ -11,6 +11,7 @@ use kernelgauge_data::{
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
+use crate::borrow::LenderName;
 use crate::domain::{Beyond, Location, Never};
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
@@ -37,6 +38,7 @@ pub(crate) struct Header {
     pub data_sha256: String,
     pub seed: u64,
     pub insufficient: Vec<Insufficient>,
+    pub lenders: Vec<LenderName>,
 }
 
 /// A variant that has measurements, but not enough for a model.
@@ -186,6 +188,7 @@ impl Model {
             data_sha256: data.digest(),
             seed: options.seed,
             insufficient,
+            lenders: Vec::new(),
         };
         Ok(Model { header, sections })
     }

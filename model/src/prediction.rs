@@ -93,6 +93,8 @@ pub enum Basis {
     Analytical,
     /// As hybrid or analytical, outside the domain.
     Extrapolated,
+    /// What other machines were measured at, scaled to what this one sustains.
+    Borrowed,
     /// A published reference model.
     Reference,
 }
@@ -133,6 +135,7 @@ impl Basis {
             Basis::Learned => "learned",
             Basis::Analytical => "analytical",
             Basis::Extrapolated => "extrapolated",
+            Basis::Borrowed => "borrowed",
             Basis::Reference => "reference",
         }
     }

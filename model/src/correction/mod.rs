@@ -44,6 +44,10 @@ pub(crate) enum Candidate {
         /// Number of trees.
         rounds: usize,
     },
+    /// Many trees of few leaves, for few rows.
+    SmallTrees,
+    /// Many trees, for what others learned before.
+    ManyTrees,
 }
 
 /// What corrections are fitted on: features and parameters of each row, and the log ratio.
@@ -85,19 +89,23 @@ impl Candidate {
                 fitted.map_or(Correction::None, Correction::Quadratic)
             }
             Candidate::Trees { rounds } => {
-                fit_trees(lessons, rounds).map_or(Correction::None, Correction::Trees)
+                fit_trees(lessons, TreesParams::default().rounds(rounds))
             }
+            Candidate::SmallTrees => fit_trees(lessons, TreesParams::default().many(300, 15, 0.05)),
+            Candidate::ManyTrees => fit_trees(lessons, TreesParams::default().many(300, 31, 0.1)),
         }
     }
 }
 
-fn fit_trees(lessons: &Lessons, rounds: usize) -> Option<Forest> {
+fn fit_trees(lessons: &Lessons, params: TreesParams) -> Correction {
     let shape = (lessons.len(), lessons.width);
     let values = lessons.features.iter().map(|value| f64::from(*value)).collect();
-    let records = Array2::from_shape_vec(shape, values).ok()?;
-    let targets = Array1::from(lessons.log_ratio.clone());
-    let params = TreesParams::default().rounds(rounds).check().ok()?;
-    params.fit(&DatasetBase::new(records, targets)).ok()
+    let fitted = || {
+        let records = Array2::from_shape_vec(shape, values).ok()?;
+        let targets = Array1::from(lessons.log_ratio.clone());
+        params.check().ok()?.fit(&DatasetBase::new(records, targets)).ok()
+    };
+    fitted().map_or(Correction::None, Correction::Trees)
 }
 
 impl Correction {

@@ -76,6 +76,12 @@ impl TreesParams {
         self
     }
 
+    /// Many trees of so many leaves, each taken with a small share.
+    pub(crate) fn many(mut self, rounds: usize, leaves: usize, learning_rate: f64) -> Self {
+        (self.0.rounds, self.0.leaves, self.0.learning_rate) = (rounds, leaves, learning_rate);
+        self
+    }
+
     /// The hyper-parameters, for tests that vary them all.
     #[cfg(test)]
     pub(crate) fn with(change: impl FnOnce(&mut TreesValidParams)) -> Self {
