@@ -69,7 +69,7 @@ pub(crate) fn explain(
         analytical: Nanos::saturating(exp(estimate.analytical)),
         correction: exp(estimate.correction),
         neighbours: exp(estimate.line),
-        correction_kind: model.correction.describe(),
+        correction_kind: model.correction_of(&parameters).describe(),
         steps: steps(model, point, choice, &estimate, &prediction),
         domain: domain_text(model, point, &estimate),
         nearest: nearest(model, point, &estimate),
@@ -168,9 +168,19 @@ fn domain_text(model: &VariantModel, point: &Point, estimate: &Estimate) -> Stri
             Position::Before => format!("{axis} below {} on a measured line", value(place.point)),
             Position::After => format!("{axis} above {} on a measured line", value(place.point)),
         },
-        None => format!("measured: {}", model.domain.text(model.family)),
+        None => measured_text(model, estimate),
     };
     format!("{status} ({detail})")
+}
+
+/// Where the variant was measured, and by whom.
+fn measured_text(model: &VariantModel, estimate: &Estimate) -> String {
+    let lent = model.borrowed.as_ref().filter(|_| estimate.region == Region::Borrowed);
+    let Some(borrowed) = lent else {
+        return format!("measured: {}", model.domain.text(model.family));
+    };
+    let own = borrowed.own.as_ref().map_or("too little".to_owned(), |own| own.text(model.family));
+    format!("borrowed from {}; own measurements: {own}", borrowed.from.join(", "))
 }
 
 /// The neighbours on the same line; else the nearest points by distance in octaves.
@@ -204,11 +214,16 @@ fn nearest(model: &VariantModel, point: &Point, estimate: &Estimate) -> Vec<(Poi
 
 fn error_of(model: &VariantModel, estimate: &Estimate) -> Option<(&'static str, RegionError)> {
     let held_out = &model.held_out;
+    let lent = model.borrowed.as_ref().map(|borrowed| (borrowed.own.is_some(), borrowed.error));
     let (name, error) = match estimate.region {
         Region::Known { fresh: true, .. } if held_out.fresh.is_some() => {
             ("points of measured lines, at values never measured", held_out.fresh)
         }
         Region::Known { .. } => ("points of measured lines", held_out.known),
+        Region::Borrowed => match lent? {
+            (true, error) => ("sizes that only others measured", error),
+            (false, error) => ("each lender from the others", error),
+        },
         Region::Unseen => ("lines never measured", held_out.unseen),
         Region::Near | Region::Outside { .. } => ("two octaves beyond the rest", held_out.near),
     };

@@ -29,6 +29,8 @@ pub(crate) enum Region {
     },
     /// Within the domain, but not between measured points of a line.
     Unseen,
+    /// Within the domain, where other machines speak.
+    Borrowed,
     /// Near the domain.
     Near,
     /// Outside, this many octaves in all.
@@ -190,7 +192,7 @@ impl Intervals {
             }
             Region::Known { gap, .. } if !self.known.is_empty() => by_gap_at(&self.known, gap),
             Region::Known { .. } => self.unseen,
-            Region::Unseen => self.unseen,
+            Region::Unseen | Region::Borrowed => self.unseen,
             Region::Near => self.near,
             Region::Outside { octaves } => self.near.scaled(1.0 + octaves / 2.0),
         }

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod borrow;
 mod correction;
 mod described;
 mod digits;
@@ -34,6 +35,7 @@ mod tests;
 mod uneven;
 mod variant;
 
+pub use borrow::LenderName;
 pub use domain::{Beyond, Never};
 pub use error::PredictError;
 pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate};

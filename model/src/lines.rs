@@ -85,6 +85,14 @@ impl Lines {
         lines
     }
 
+    /// No lines, of points like those of `rows`.
+    pub(crate) fn none_like(rows: &[Row<'_>]) -> Self {
+        let Some(first) = rows.first() else { return Lines::default() };
+        let mut lines = Lines::empty(first.point.axis(), first.parameters.len().saturating_sub(1));
+        lines.seal();
+        lines
+    }
+
     /// No lines, of points with `width + 1` parameters.
     pub(crate) fn empty(axis: usize, width: usize) -> Self {
         Lines { axis, width, ..Lines::default() }

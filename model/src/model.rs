@@ -11,6 +11,7 @@ use kernelgauge_data::{
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
+use crate::borrow::LenderName;
 use crate::described;
 use crate::domain::{Beyond, Location, Never};
 use crate::error::PredictError;
@@ -42,6 +43,7 @@ pub(crate) struct Header {
     pub seed: u64,
     pub detail: Detail,
     pub insufficient: Vec<Insufficient>,
+    pub lenders: Vec<LenderName>,
 }
 
 /// A variant that has measurements, but not enough for a model.
@@ -193,6 +195,7 @@ impl Model {
             seed: options.seed,
             detail: options.detail,
             insufficient,
+            lenders: Vec::new(),
         };
         Ok(Model { header, sections })
     }

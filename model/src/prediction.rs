@@ -98,6 +98,8 @@ pub enum Basis {
     Extrapolated,
     /// The analytical term with the machine's published figures, nothing fitted.
     Described,
+    /// What other machines were measured at, scaled to what this one sustains.
+    Borrowed,
     /// A published reference model.
     Reference,
 }
@@ -139,6 +141,7 @@ impl Basis {
             Basis::Analytical => "analytical",
             Basis::Extrapolated => "extrapolated",
             Basis::Described => "described",
+            Basis::Borrowed => "borrowed",
             Basis::Reference => "reference",
         }
     }

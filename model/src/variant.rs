@@ -9,6 +9,7 @@
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Nanos, Point};
 
+use crate::borrow::Borrowed;
 use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
@@ -40,6 +41,8 @@ pub(crate) struct VariantModel {
     pub lines: Lines,
     pub intervals: Intervals,
     pub held_out: HeldOut,
+    /// What other machines lent, if any did.
+    pub borrowed: Option<Borrowed>,
 }
 
 /// What an answer is made of, in log time.
@@ -146,6 +149,7 @@ impl VariantModel {
     fn basis_of(&self, estimate: &Estimate) -> Basis {
         match (estimate.region, estimate.line != 0.0) {
             (Region::Near | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Borrowed, _) => Basis::Borrowed,
             (Region::Known { .. }, true) => Basis::Interpolated,
             // Between the curves of measured rank counts.
             (Region::Unseen, true) if self.family == Family::Collective => Basis::Interpolated,
@@ -156,7 +160,20 @@ impl VariantModel {
 
     /// The band of an estimate; an answer that leaves a known line out has that of unseen ones.
     fn band_of(&self, estimate: &Estimate) -> Band {
-        self.intervals.band(estimate.region)
+        match (estimate.region, &self.borrowed) {
+            (Region::Borrowed, Some(borrowed)) => borrowed.band,
+            _ => self.intervals.band(estimate.region),
+        }
+    }
+
+    /// What other machines say of a point, where the machine's own rows do not.
+    fn lent(&self, parameters: &Parameters) -> Option<&Borrowed> {
+        self.borrowed.as_ref().filter(|borrowed| borrowed.speaks_for(parameters))
+    }
+
+    /// The correction that speaks for a point within the domain.
+    pub(crate) fn correction_of(&self, parameters: &Parameters) -> &Correction {
+        self.lent(parameters).map_or(&self.correction, |borrowed| &borrowed.correction)
     }
 
     /// Puts an answer together. `place` adds what is known of the line that the question lies on;
@@ -203,7 +220,12 @@ impl VariantModel {
             };
             return estimate;
         }
-        estimate.correction = self.correction.log_ratio(&features, parameters);
+        let correction = self.correction_of(parameters);
+        estimate.correction = correction.log_ratio(&features, parameters);
+        if self.lent(parameters).is_some() {
+            estimate.region = Region::Borrowed;
+            return estimate;
+        }
         let Some(place) = place else { return estimate };
         let known = self.known_of(point, place.line);
         let found = place.point - self.lines.span(place.line).start;
@@ -238,7 +260,8 @@ impl VariantModel {
         }
         let nearest = with_parameters(point, &location.clamped);
         self.term.log_ns(&nearest, features);
-        let held = self.correction.log_ratio(features, &location.clamped);
+        let correction = self.correction_of(&location.clamped);
+        let held = correction.log_ratio(features, &location.clamped);
         let would_fall = (location.above && held > 0.0) || (location.below && held < 0.0);
         if would_fall { held } else { held * pow(0.5, location.octaves / FADE_OCTAVES) }
     }

@@ -46,6 +46,10 @@ pub(crate) enum Candidate {
         /// Most leaves of a tree.
         leaves: usize,
     },
+    /// Many trees of few leaves, for few rows.
+    SmallTrees,
+    /// Many trees, for what others learned before.
+    ManyTrees,
 }
 
 /// What corrections are fitted on: features and parameters of each row, and the log ratio.
@@ -90,6 +94,12 @@ impl Candidate {
                 fit_trees(lessons, TreesParams::of(trees, leaves))
                     .map_or(Correction::None, Correction::Trees)
             }
+            Candidate::SmallTrees => {
+                fit_trees(lessons, TreesParams::of(300, 15).learning_rate(0.05))
+                    .map_or(Correction::None, Correction::Trees)
+            }
+            Candidate::ManyTrees => fit_trees(lessons, TreesParams::of(300, 31).learning_rate(0.1))
+                .map_or(Correction::None, Correction::Trees),
         }
     }
 }

@@ -81,12 +81,13 @@ pub(super) fn train_as(
         lines: Lines::of(rows),
         intervals: Intervals::of(&Residuals::default()),
         held_out: HeldOut::default(),
+        borrowed: None,
         term,
     }
 }
 
 /// What a correction is fitted on.
-pub(super) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
+pub(crate) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
     let mut lessons = Lessons::default();
     let mut features = Features::new();
     for row in rows {

@@ -65,7 +65,7 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
 }
 
 /// What held-out rows exceed the model's answers by, in the region each lies in.
-fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
+pub(crate) fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
     let mut residuals = Residuals::default();
     for row in out {
         let location = model.domain.locate(&row.parameters);
@@ -77,7 +77,7 @@ fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
             Region::Known { gap, fresh: false } => residuals.known.push((gap, residual)),
             // Off the end of a line says nothing about lines never measured.
             Region::Unseen if estimate.place.is_some() => {}
-            Region::Unseen => residuals.unseen.push(residual),
+            Region::Unseen | Region::Borrowed => residuals.unseen.push(residual),
             Region::Near => residuals.near.push(residual),
             Region::Outside { .. } => continue,
         }

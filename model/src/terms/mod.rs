@@ -15,15 +15,20 @@ mod embedding;
 mod features;
 mod gemm;
 mod line;
+mod passes;
+mod pooled;
 mod power;
 mod processor;
 mod processor_embedding;
 mod processor_gemm;
 mod processor_memory;
+mod shared;
 mod traffic;
 
 pub(crate) use collective::Empirical;
 pub(crate) use features::{FEATURES, Features};
+pub(crate) use processor::speaks_for as counts_steps;
+pub(crate) use shared::{Party, SharedTerm};
 
 use kernelgauge_data::{CacheState, Family, Hardware, Machine, Point};
 use serde::{Deserialize, Serialize};
@@ -47,7 +52,9 @@ pub(crate) enum AnalyticalTerm {
     ProcessorMemory(processor_memory::ProcessorMemoryTerm),
     /// Launch floor, cache and memory.
     Traffic(traffic::TrafficTerm),
-    /// A curve through points and the minimum of two knees, per rank count.
+    /// Passes over rows, with constants that machines share.
+    Passes(passes::PassesTerm),
+    /// Minimum of two knees per rank count.
     Collective(collective::CollectiveTerm),
     /// Roofline over query tiles.
     Attention(attention::AttentionTerm),
@@ -89,6 +96,7 @@ macro_rules! each {
             AnalyticalTerm::Embedding($term) => $body,
             AnalyticalTerm::ProcessorMemory($term) => $body,
             AnalyticalTerm::Traffic($term) => $body,
+            AnalyticalTerm::Passes($term) => $body,
             AnalyticalTerm::Collective($term) => $body,
             AnalyticalTerm::Attention($term) => $body,
             AnalyticalTerm::Line($term) => $body,
@@ -214,7 +222,9 @@ impl AnalyticalTerm {
             AnalyticalTerm::Embedding(_) | AnalyticalTerm::ProcessorEmbedding(_) => {
                 family == Family::Embedding
             }
-            AnalyticalTerm::ProcessorMemory(_) => family == Family::Memory,
+            AnalyticalTerm::ProcessorMemory(_) | AnalyticalTerm::Passes(_) => {
+                family == Family::Memory
+            }
             AnalyticalTerm::Traffic(_) => matches!(family, Family::Memory | Family::Copy),
             AnalyticalTerm::Collective(_) => family == Family::Collective,
             AnalyticalTerm::Attention(_) => family == Family::Attention,

@@ -81,6 +81,12 @@ impl TreesParams {
         })
     }
 
+    /// The share of each tree's answer that is taken.
+    pub(crate) fn learning_rate(mut self, learning_rate: f64) -> Self {
+        self.0.learning_rate = learning_rate;
+        self
+    }
+
     /// The hyper-parameters, for tests that vary them all.
     #[cfg(test)]
     pub(crate) fn with(change: impl FnOnce(&mut TreesValidParams)) -> Self {

@@ -12,7 +12,7 @@ use kernelgauge_data::{Dtype, Point};
 
 use super::guide::{Curves, guided};
 use super::knots::Knot;
-use super::samples::{Place, Sample, Samples, by_place, on_chord};
+use super::samples::{Place, Sample, by_place, on_chord};
 use crate::rows::Row;
 
 /// Standard deviation, in logarithms of bytes (2.5 octaves), around which two curves are
@@ -156,6 +156,7 @@ fn stand_in(theirs: &Sample, path: &[Sample], reduces: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::Samples;
     use super::*;
     use crate::math::{exp, ln};
 
