@@ -1,5 +1,7 @@
 //! `calibrate fit`: a model from a data set folder.
 
+use std::path::PathBuf;
+
 use kernelgauge_data::{DataSet, ExitStatus};
 use kernelgauge_model::{FitOptions, Model};
 
@@ -40,8 +42,17 @@ fn fitted(
     if arguments.borrow.is_empty() {
         return Ok(Model::fit(data, options)?);
     }
+    let sources = lenders(data, &arguments.borrow)?;
+    Ok(Model::fit_borrowing(data, &sources, options)?)
+}
+
+/// The data sets in `folders`, each of another machine than the rest and than `data`.
+///
+/// # Errors
+/// A folder that is no data set, a machine named twice, the data set itself.
+pub(crate) fn lenders(data: &DataSet, folders: &[PathBuf]) -> Result<Vec<DataSet>, CommandError> {
     let mut sources: Vec<DataSet> = Vec::new();
-    for folder in &arguments.borrow {
+    for folder in folders {
         let source = DataSet::read(&finish::data_folder(folder))?;
         let name = &source.manifest.machine.name;
         if source.digest() == data.digest() && !data.records.is_empty() {
@@ -54,7 +65,7 @@ fn fitted(
         }
         sources.push(source);
     }
-    Ok(Model::fit_borrowing(data, &sources, options)?)
+    Ok(sources)
 }
 
 /// `borrowed from h100-sxm, a100-sxm`

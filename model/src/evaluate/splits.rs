@@ -33,6 +33,10 @@ pub enum Split {
     WideFrontier,
     /// A rank count between others: collectives only, whose lines are rank counts.
     Ranks,
+    /// All but a twentieth of the points, as of a machine hardly measured.
+    FewShot,
+    /// Every point, as of a machine never measured: only where others lend.
+    UnseenMachine,
 }
 
 /// One fit without, and questions about, some of the rows.
@@ -45,7 +49,7 @@ pub(super) struct Fold {
 
 impl Split {
     /// Every split.
-    pub const ALL: [Split; 7] = [
+    pub const ALL: [Split; 9] = [
         Split::Point,
         Split::Line,
         Split::EverySecond,
@@ -53,6 +57,8 @@ impl Split {
         Split::Frontier,
         Split::WideFrontier,
         Split::Ranks,
+        Split::FewShot,
+        Split::UnseenMachine,
     ];
 
     /// The name in tables, JSON and on the command line.
@@ -65,6 +71,8 @@ impl Split {
             Split::Frontier => "frontier",
             Split::WideFrontier => "wide_frontier",
             Split::Ranks => "ranks",
+            Split::FewShot => "few_shot",
+            Split::UnseenMachine => "unseen_machine",
         }
     }
 
@@ -84,9 +92,25 @@ impl Split {
                 index_of(first, "n").map_or_else(Vec::new, |n| whole(top_octaves(rows, n)))
             }
             Split::Ranks => index_of(first, "ranks").map_or_else(Vec::new, |at| between(rows, at)),
+            Split::FewShot => few_shots(rows, options),
+            Split::UnseenMachine if !options.lenders.is_empty() => whole(vec![true; rows.len()]),
             _ => Vec::new(),
         }
     }
+}
+
+/// The share of points that few shots keep.
+const SHOTS: f64 = 0.05;
+
+/// The first twentieth of each band stays, all else is held out.
+fn few_shots(rows: &[Row<'_>], options: &EvaluateOptions<'_>) -> Vec<Fold> {
+    let shots = options.bands.iter().map(|band| (band.0, band.0 + SHOTS)).collect();
+    let options = EvaluateOptions { bands: shots, ..options.clone() };
+    let mut folds = by_bands(rows, None, &options);
+    for fold in &mut folds {
+        fold.held.iter_mut().for_each(|held| *held = !*held);
+    }
+    folds
 }
 
 fn index_of(row: &Row<'_>, parameter: &str) -> Option<usize> {
