@@ -45,6 +45,8 @@ pub(crate) enum Candidate {
         trees: usize,
         /// Most leaves of a tree.
         leaves: usize,
+        /// Whether rows far off count little, and each tree sees a part of the features.
+        robust: bool,
     },
     /// Many trees of few leaves, for few rows.
     SmallTrees,
@@ -90,9 +92,10 @@ impl Candidate {
                 let fitted = params.fit(&lessons.parameters, &lessons.log_ratio);
                 fitted.map_or(Correction::None, Correction::Quadratic)
             }
-            Candidate::Trees { trees, leaves } => {
-                fit_trees(lessons, TreesParams::of(trees, leaves))
-                    .map_or(Correction::None, Correction::Trees)
+            Candidate::Trees { trees, leaves, robust } => {
+                let params = TreesParams::of(trees, leaves);
+                let params = if robust { params.robust() } else { params };
+                fit_trees(lessons, params).map_or(Correction::None, Correction::Trees)
             }
             Candidate::SmallTrees => {
                 fit_trees(lessons, TreesParams::of(300, 15).learning_rate(0.05))
