@@ -86,7 +86,7 @@ pub enum DomainStatus {
 pub enum Basis {
     /// A measured point, returned as measured.
     Measured,
-    /// Between measured points of one line.
+    /// Between measured points of one line, or between the curves of measured rank counts.
     Interpolated,
     /// Analytical term times learned correction.
     Hybrid,

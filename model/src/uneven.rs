@@ -98,7 +98,7 @@ mod tests {
         let of_v = words(&measured, 150);
         assert!(of_v.contains("all_to_all_v") && of_v.contains("bytes=750"), "{of_v}");
         let even = words(&measured[..2], 150);
-        assert!(even.contains("all_to_all ") && even.contains("bytes=1500"), "{even}");
+        assert!(even.contains("all_to_all/f16") && even.contains("bytes=1500"), "{even}");
         assert_eq!(words(&measured[..1], 150), "none");
         assert_eq!(words(&["all_to_all/int8"], 150), "none");
     }

@@ -34,6 +34,8 @@ pub enum HeldOut {
     SisterDtype,
     /// The top three octaves of the axis.
     Frontier,
+    /// The top four octaves of a collective's sizes.
+    FarFrontier,
     /// The top three octaves of a product's columns n.
     WideFrontier,
     /// A rank count between others.

@@ -15,6 +15,9 @@ use crate::rows::Row;
 /// How many octaves of a parameter a frontier holds out.
 const FRONTIER_OCTAVES: u32 = 3;
 
+/// How many the far frontier of collectives does.
+const FAR_FRONTIER_OCTAVES: u32 = 4;
+
 /// A way to hold points out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +32,8 @@ pub enum Split {
     SisterDtype,
     /// The top three octaves of the axis.
     Frontier,
+    /// The top four octaves of a collective's sizes: up to sixteen times the largest known.
+    FarFrontier,
     /// The top three octaves of a product's columns n.
     WideFrontier,
     /// A rank count between others: collectives only, whose lines are rank counts.
@@ -49,12 +54,13 @@ pub(super) struct Fold {
 
 impl Split {
     /// Every split.
-    pub const ALL: [Split; 9] = [
+    pub const ALL: [Split; 10] = [
         Split::Point,
         Split::Line,
         Split::EverySecond,
         Split::SisterDtype,
         Split::Frontier,
+        Split::FarFrontier,
         Split::WideFrontier,
         Split::Ranks,
         Split::FewShot,
@@ -69,6 +75,7 @@ impl Split {
             Split::EverySecond => "every_second",
             Split::SisterDtype => "sister_dtype",
             Split::Frontier => "frontier",
+            Split::FarFrontier => "far_frontier",
             Split::WideFrontier => "wide_frontier",
             Split::Ranks => "ranks",
             Split::FewShot => "few_shot",
@@ -87,10 +94,12 @@ impl Split {
             Split::Line if !is_collective => by_bands(rows, Some(axis), options),
             Split::EverySecond => whole(every_second(rows, axis)),
             Split::SisterDtype if is_collective => whole(every_second(rows, axis)),
-            Split::Frontier => whole(top_octaves(rows, axis)),
-            Split::WideFrontier if family == Family::Gemm => {
-                index_of(first, "n").map_or_else(Vec::new, |n| whole(top_octaves(rows, n)))
+            Split::Frontier => whole(top_octaves(rows, axis, FRONTIER_OCTAVES)),
+            Split::FarFrontier if is_collective => {
+                whole(top_octaves(rows, axis, FAR_FRONTIER_OCTAVES))
             }
+            Split::WideFrontier if family == Family::Gemm => index_of(first, "n")
+                .map_or_else(Vec::new, |n| whole(top_octaves(rows, n, FRONTIER_OCTAVES))),
             Split::Ranks => index_of(first, "ranks").map_or_else(Vec::new, |at| between(rows, at)),
             Split::FewShot => few_shots(rows, options),
             Split::UnseenMachine if !options.lenders.is_empty() => whole(vec![true; rows.len()]),
@@ -157,9 +166,9 @@ fn every_second(rows: &[Row<'_>], axis: usize) -> Vec<bool> {
     rows.iter().map(|row| held(row.parameters[axis])).collect()
 }
 
-fn top_octaves(rows: &[Row<'_>], parameter: usize) -> Vec<bool> {
+fn top_octaves(rows: &[Row<'_>], parameter: usize, octaves: u32) -> Vec<bool> {
     let largest = rows.iter().map(|row| row.parameters[parameter]).max().unwrap_or(0);
-    let limit = largest >> FRONTIER_OCTAVES;
+    let limit = largest >> octaves;
     rows.iter().map(|row| row.parameters[parameter] > limit).collect()
 }
 

@@ -20,7 +20,7 @@ enum Outer {
     Beside(Held),
 }
 
-/// Fits `rows`, of which there are at least four.
+/// Fits `rows`, of which there are at least four, or two of a collective.
 pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let (mut model, choice) = train(task, rows);
     let mut outers: Vec<Outer> = Vec::new();

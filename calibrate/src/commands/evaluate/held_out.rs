@@ -68,6 +68,7 @@ fn splits(asked: &[HeldOut]) -> Vec<Split> {
         HeldOut::EverySecond => Split::EverySecond,
         HeldOut::SisterDtype => Split::SisterDtype,
         HeldOut::Frontier => Split::Frontier,
+        HeldOut::FarFrontier => Split::FarFrontier,
         HeldOut::WideFrontier => Split::WideFrontier,
         HeldOut::Ranks => Split::Ranks,
         HeldOut::FewShot => Split::FewShot,

@@ -25,7 +25,7 @@ const REDUCED: f64 = 0.8;
 
 /// Where moved bytes and chord differ by more, one of them was disturbed: half of the excess is
 /// not followed.
-const ALIKE: f64 = 0.1;
+const ALIKE: f64 = 0.3;
 
 /// What a dtype's curve exceeds ours by, with the size, where the two can be compared.
 type Offsets = BTreeMap<(Place, Dtype), Vec<(f64, f64)>>;
@@ -159,6 +159,7 @@ mod tests {
     use super::super::samples::Samples;
     use super::*;
     use crate::math::{exp, ln};
+    use crate::terms::collective::samples::Samples;
 
     fn samples(points: &[(u64, f64)]) -> Samples {
         let sample = |(bytes, us): &(u64, f64)| Sample {
