@@ -42,7 +42,7 @@ pub enum CommandError {
         /// The line.
         line: u64,
         /// Why.
-        source: PredictError,
+        source: Box<PredictError>,
     },
     /// A batch that cannot be read.
     #[error(transparent)]
@@ -62,7 +62,8 @@ impl CommandError {
         match self {
             CommandError::Machine(error) => Some(error),
             CommandError::Question(error) => Some(error),
-            CommandError::Predict(error) | CommandError::Table { source: error, .. } => Some(error),
+            CommandError::Predict(error) => Some(error),
+            CommandError::Table { source, .. } => Some(source.as_ref()),
             CommandError::Tables(error) => Some(error),
             CommandError::Batch(error) => Some(error),
             CommandError::Usage { .. } | CommandError::NothingAsked | CommandError::Write(_) => {

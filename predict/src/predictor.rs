@@ -138,11 +138,13 @@ impl Predictor {
         &self,
         tables: &[(u64, Point)],
         ask: Ask,
-    ) -> Result<(Prediction, Vec<Nanos>), (usize, PredictError)> {
+    ) -> Result<(Prediction, Vec<Nanos>), (usize, Box<PredictError>)> {
         let answers = tables
             .iter()
             .enumerate()
-            .map(|(kind, (_, point))| self.predict_with(point, ask).map_err(|error| (kind, error)))
+            .map(|(kind, (_, point))| {
+                self.predict_with(point, ask).map_err(|error| (kind, Box::new(error)))
+            })
             .collect::<Result<Vec<Prediction>, _>>()?;
         let all: f64 = tables.iter().map(|(count, _)| *count as f64).sum();
         let share = |kind: usize, time: Nanos| time.as_f64() * tables[kind].0 as f64 / all;

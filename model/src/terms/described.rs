@@ -5,7 +5,7 @@ use kernelgauge_data::Hardware;
 /// Share of the stated memory bandwidth that kernels reach: 817 of 900 GB/s on a V100 and 1391
 /// of 1555 on an A100, as the authors of the reference system measured them
 /// (`reference::published`).
-const SUSTAINED: f64 = 0.9;
+pub(super) const SUSTAINED: f64 = 0.9;
 
 /// Bandwidth of the last-level cache over that of the memory, as `reference::published` has it
 /// for devices whose cache nobody measured.
