@@ -195,8 +195,10 @@ fn error_of(model: &VariantModel, estimate: &Estimate) -> Option<(&'static str, 
             ("points of measured lines, at values never measured", held_out.fresh)
         }
         Region::Known { .. } => ("points of measured lines", held_out.known),
-        Region::Unseen => ("lines never measured", held_out.unseen),
-        Region::Near | Region::Outside { .. } => ("two octaves beyond the rest", held_out.near),
+        Region::Unseen { .. } => ("lines never measured", held_out.unseen),
+        Region::Near { .. } | Region::Outside { .. } => {
+            ("two octaves beyond the rest", held_out.near)
+        }
     };
     error.map(|error| (name, error))
 }

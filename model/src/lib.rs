@@ -9,6 +9,7 @@
 
 mod correction;
 mod domain;
+mod doubt;
 mod error;
 pub mod evaluate;
 mod explain;
@@ -32,8 +33,9 @@ mod tests;
 mod variant;
 
 pub use domain::{Beyond, Never};
+pub use doubt::{Question, doubts};
 pub use error::PredictError;
-pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Split, evaluate};
+pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Oracle, Split, evaluate};
 pub use explain::{Explanation, Step};
 pub use fit::{FitError, FitOptions};
 pub use held_out::{HeldOut, RegionError};

@@ -12,7 +12,7 @@ use kernelgauge_data::{CacheState, Family, Nanos, Point};
 use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
-use crate::interval::{Band, Intervals, Region};
+use crate::interval::{Band, Intervals, OTHER_ALIGNMENT, Region};
 use crate::lines::{Known, Lines, Place, Position};
 use crate::math::{exp, ln, log2, pow};
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
@@ -86,7 +86,7 @@ impl VariantModel {
                 (estimate.analytical, band, Basis::Analytical)
             }
             BasisChoice::Learned => self.learned_answer(&parameters, &location, &estimate),
-            _ => (estimate.log_ns(), self.band_of(&estimate), self.basis_of(&estimate)),
+            _ => (estimate.log_ns(), self.band_of(point, &estimate), self.basis_of(&estimate)),
         };
         let time = Nanos::saturating(exp(log_ns));
         let low = Nanos::saturating(exp(log_ns + band.0));
@@ -141,7 +141,7 @@ impl VariantModel {
 
     fn basis_of(&self, estimate: &Estimate) -> Basis {
         match (estimate.region, estimate.line != 0.0) {
-            (Region::Near | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Near { .. } | Region::Outside { .. }, _) => Basis::Extrapolated,
             (Region::Known { .. }, true) => Basis::Interpolated,
             _ if self.correction == Correction::None => Basis::Analytical,
             _ => Basis::Hybrid,
@@ -149,8 +149,19 @@ impl VariantModel {
     }
 
     /// The band of an estimate; an answer that leaves a known line out has that of unseen ones.
-    fn band_of(&self, estimate: &Estimate) -> Band {
-        self.intervals.band(estimate.region)
+    fn band_of(&self, point: &Point, estimate: &Estimate) -> Band {
+        let band = self.intervals.band(estimate.region, estimate.log_ns());
+        let (Region::Known { fresh: true, .. } | Region::Unseen { fresh: true }) = estimate.region
+        else {
+            return band;
+        };
+        match (&self.term, point) {
+            (AnalyticalTerm::Gemm(_), Point::Gemm(gemm)) if !self.lines.has_alignment(gemm.m) => {
+                let place = gemm.dtype.size().saturating_sub(1) as usize;
+                OTHER_ALIGNMENT.get(place).map_or(band, |other| band.joined(*other))
+            }
+            _ => band,
+        }
     }
 
     /// Puts an answer together. `place` adds what is known of the line that the question lies on.
@@ -167,19 +178,21 @@ impl VariantModel {
             analytical,
             correction: 0.0,
             line: 0.0,
-            region: Region::Unseen,
+            region: Region::Unseen { fresh: false },
             location,
             place: None,
         };
         if location.status != DomainStatus::Inside {
             estimate.correction = self.faded(point, &location, &mut features);
             estimate.region = match location.status {
-                DomainStatus::Near => Region::Near,
+                DomainStatus::Near => Region::Near { octaves: location.octaves },
                 _ => Region::Outside { octaves: location.octaves },
             };
             return estimate;
         }
         estimate.correction = self.correction.log_ratio(&features, parameters);
+        let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
+        estimate.region = Region::Unseen { fresh };
         let Some(place) = place else { return estimate };
         let known = self.known_of(point, place.line);
         let found = place.point - self.lines.span(place.line).start;
@@ -192,7 +205,6 @@ impl VariantModel {
                 let confined = estimate.log_ns().clamp(least, most);
                 estimate.line += confined - estimate.log_ns();
             }
-            let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
             estimate.region = Region::Known { gap: high.octave - low.octave, fresh };
         }
         estimate

@@ -8,10 +8,12 @@
 //! which points are held out, `metrics` what is reported, `render` how it is shown.
 
 mod metrics;
+mod oracle;
 mod render;
 mod splits;
 
 pub use metrics::Errors;
+pub use oracle::Oracle;
 pub use splits::Split;
 
 use kernelgauge_data::{CacheState, DataSet, Family, Machine};

@@ -22,7 +22,7 @@ pub enum Split {
     Point,
     /// Whole lines: for products, sites (n, k) never seen.
     Line,
-    /// Every second value of the axis.
+    /// Every second value of the axis; odd seeds hold the other half out.
     EverySecond,
     /// The top three octaves of the axis.
     Frontier,
@@ -49,7 +49,7 @@ impl Split {
         match self {
             Split::Point => by_hash(rows, None, options),
             Split::Line => by_hash(rows, Some(axis), options),
-            Split::EverySecond => every_second(rows, axis),
+            Split::EverySecond => every_second(rows, axis, (options.seed % 2) as usize),
             Split::Frontier => {
                 let largest = rows.iter().map(|row| row.parameters[axis]).max().unwrap_or(0);
                 let limit = largest >> FRONTIER_OCTAVES;
@@ -82,14 +82,16 @@ fn share(key: &str, seed: u64) -> f64 {
     f64::from(drawn) / 2_f64.powi(32)
 }
 
-fn every_second(rows: &[Row<'_>], axis: usize) -> Vec<bool> {
+fn every_second(rows: &[Row<'_>], axis: usize, parity: usize) -> Vec<bool> {
     let mut values: Vec<u64> = rows.iter().map(|row| row.parameters[axis]).collect();
     values.sort_unstable();
     values.dedup();
     let last = values.len().saturating_sub(1);
     let held = |value: u64| {
-        // The largest stays, or its neighbour would lie beyond everything kept.
-        values.binary_search(&value).is_ok_and(|index| index % 2 == 1 && index != last)
+        // The ends stay, or their neighbours would lie beyond everything kept.
+        values
+            .binary_search(&value)
+            .is_ok_and(|index| index % 2 != parity && index != 0 && index != last)
     };
     rows.iter().map(|row| held(row.parameters[axis])).collect()
 }

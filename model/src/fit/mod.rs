@@ -14,7 +14,7 @@ mod variant;
 
 pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
-pub(crate) use train::Task as VariantTask;
+pub(crate) use train::{Task as VariantTask, lessons, train};
 pub(crate) use variant::fit_variant;
 
 use kernelgauge_data::{Diagnostic, ExitStatus};
