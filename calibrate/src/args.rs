@@ -305,6 +305,15 @@ pub struct FitArguments {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
+    /// Data set folder of another machine to borrow from, for what this one has few measurements
+    /// of or none; may be repeated.
+    ///
+    /// A folder whose `dataset.toml` only describes a machine is enough to borrow for it: units,
+    /// memory_gb_s, cache_bytes and peak_tflop_s, better with compute_capability. A measured
+    /// point or two of each kind make the answers far better.
+    #[arg(long, value_name = "DIR")]
+    pub borrow: Vec<PathBuf>,
+
     /// Seed of the cross-validation.
     #[arg(
         long,

@@ -11,6 +11,8 @@ use kernelgauge_data::{
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
+use crate::borrow::LenderName;
+use crate::described;
 use crate::domain::{Beyond, Location, Never};
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
@@ -41,6 +43,7 @@ pub(crate) struct Header {
     pub seed: u64,
     pub detail: Detail,
     pub insufficient: Vec<Insufficient>,
+    pub lenders: Vec<LenderName>,
 }
 
 /// A variant that has measurements, but not enough for a model.
@@ -192,6 +195,7 @@ impl Model {
             seed: options.seed,
             detail: options.detail,
             insufficient,
+            lenders: Vec::new(),
         };
         Ok(Model { header, sections })
     }
@@ -290,7 +294,14 @@ impl Model {
     /// what was measured and the question does not ask to extrapolate.
     pub fn predict(&self, query: &Query<'_>) -> Result<Prediction, PredictError> {
         query.point.check()?;
-        let model = self.variant(query.point, query.cache)?;
+        let model = match self.variant(query.point, query.cache) {
+            Ok(model) => model,
+            // Published figures know of no measurement, so that none need be there.
+            Err(_) if query.basis == BasisChoice::Described && query.extrapolate => {
+                return described::predict(query.point, &self.header.machine, None);
+            }
+            Err(error) => return Err(error),
+        };
         let arranged = arranged(query.point, model)?;
         let prediction = self.answer(model, &Query { point: &arranged, ..*query })?;
         Ok(self.uneven(model, &arranged, query, prediction))
@@ -321,14 +332,19 @@ impl Model {
 
     /// Answers a question whose point `model` speaks for, parameters in its order.
     fn answer(&self, model: &VariantModel, query: &Query<'_>) -> Result<Prediction, PredictError> {
-        if let BasisChoice::Reference(name) = query.basis {
+        if matches!(query.basis, BasisChoice::Reference(_) | BasisChoice::Described) {
             let location = model.domain.locate(&query.point.parameters());
             if location.status == DomainStatus::Outside && !query.extrapolate {
                 return Err(self.outside(query.point, model, &location));
             }
             self.not_never(query.point, model, &location)?;
             let (machine, status) = (&self.header.machine, location.status);
-            return reference::predict(name, query.point, machine, model, status);
+            return match query.basis {
+                BasisChoice::Reference(name) => {
+                    reference::predict(name, query.point, machine, model, status)
+                }
+                _ => described::predict(query.point, machine, Some((model, status))),
+            };
         }
         let answer = model
             .predict(query.point, query.basis, query.extrapolate)
@@ -401,6 +417,10 @@ impl Model {
     /// As [`Model::predict`].
     pub fn explain(&self, query: &Query<'_>) -> Result<Explanation, PredictError> {
         query.point.check()?;
+        if query.basis == BasisChoice::Described {
+            let prediction = self.predict(query)?;
+            return described::explain(query.point, &self.header.machine, prediction);
+        }
         let model = self.variant(query.point, query.cache)?;
         let point = arranged(query.point, model)?;
         let prediction = self.answer(model, &Query { point: &point, ..*query })?;

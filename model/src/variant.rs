@@ -9,10 +9,11 @@
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Nanos, Point};
 
+use crate::borrow::Borrowed;
 use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
-use crate::interval::{Band, Intervals, Region};
+use crate::interval::{Band, Intervals, OTHER_ALIGNMENT, Region};
 use crate::lines::{Known, Lines, Place, Position};
 use crate::math::{exp, ln, log2, pow};
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
@@ -40,6 +41,8 @@ pub(crate) struct VariantModel {
     pub lines: Lines,
     pub intervals: Intervals,
     pub held_out: HeldOut,
+    /// What other machines lent, if any did.
+    pub borrowed: Option<Borrowed>,
 }
 
 /// What an answer is made of, in log time.
@@ -90,7 +93,7 @@ impl VariantModel {
                 (estimate.analytical, band, Basis::Analytical)
             }
             BasisChoice::Learned => self.learned_answer(&parameters, &location, &estimate),
-            _ => (estimate.log_ns(), self.band_of(&estimate), self.basis_of(&estimate)),
+            _ => (estimate.log_ns(), self.band_of(point, &estimate), self.basis_of(&estimate)),
         };
         let time = Nanos::saturating(exp(log_ns));
         let low = Nanos::saturating(exp(log_ns + band.0));
@@ -145,18 +148,45 @@ impl VariantModel {
 
     fn basis_of(&self, estimate: &Estimate) -> Basis {
         match (estimate.region, estimate.line != 0.0) {
-            (Region::Near | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Near { .. } | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Borrowed, _) => Basis::Borrowed,
             (Region::Known { .. }, true) => Basis::Interpolated,
             // Between the curves of measured rank counts.
-            (Region::Unseen, true) if self.family == Family::Collective => Basis::Interpolated,
+            (Region::Unseen { .. }, true) if self.family == Family::Collective => {
+                Basis::Interpolated
+            }
             _ if self.correction == Correction::None => Basis::Analytical,
             _ => Basis::Hybrid,
         }
     }
 
     /// The band of an estimate; an answer that leaves a known line out has that of unseen ones.
-    fn band_of(&self, estimate: &Estimate) -> Band {
-        self.intervals.band(estimate.region)
+    fn band_of(&self, point: &Point, estimate: &Estimate) -> Band {
+        if let (Region::Borrowed, Some(borrowed)) = (estimate.region, &self.borrowed) {
+            return borrowed.band;
+        }
+        let band = self.intervals.band(estimate.region, estimate.log_ns());
+        let (Region::Known { fresh: true, .. } | Region::Unseen { fresh: true }) = estimate.region
+        else {
+            return band;
+        };
+        match (&self.term, point) {
+            (AnalyticalTerm::Gemm(_), Point::Gemm(gemm)) if !self.lines.has_alignment(gemm.m) => {
+                let place = gemm.dtype.size().saturating_sub(1) as usize;
+                OTHER_ALIGNMENT.get(place).map_or(band, |other| band.joined(*other))
+            }
+            _ => band,
+        }
+    }
+
+    /// What other machines say of a point, where the machine's own rows do not.
+    fn lent(&self, parameters: &Parameters) -> Option<&Borrowed> {
+        self.borrowed.as_ref().filter(|borrowed| borrowed.speaks_for(parameters))
+    }
+
+    /// The correction that speaks for a point within the domain.
+    pub(crate) fn correction_of(&self, parameters: &Parameters) -> &Correction {
+        self.lent(parameters).map_or(&self.correction, |borrowed| &borrowed.correction)
     }
 
     /// Puts an answer together. `place` adds what is known of the line that the question lies on;
@@ -191,19 +221,26 @@ impl VariantModel {
             analytical,
             correction: 0.0,
             line: 0.0,
-            region: Region::Unseen,
+            region: Region::Unseen { fresh: false },
             location,
             place: None,
         };
         if location.status != DomainStatus::Inside {
             estimate.correction = self.beyond_domain(point, &location, &mut features);
             estimate.region = match location.status {
-                DomainStatus::Near => Region::Near,
+                DomainStatus::Near => Region::Near { octaves: location.octaves },
                 _ => Region::Outside { octaves: location.octaves },
             };
             return estimate;
         }
-        estimate.correction = self.correction.log_ratio(&features, parameters);
+        let correction = self.correction_of(parameters);
+        estimate.correction = correction.log_ratio(&features, parameters);
+        if self.lent(parameters).is_some() {
+            estimate.region = Region::Borrowed;
+            return estimate;
+        }
+        let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
+        estimate.region = Region::Unseen { fresh };
         let Some(place) = place else { return estimate };
         let known = self.known_of(point, place.line);
         let found = place.point - self.lines.span(place.line).start;
@@ -216,7 +253,6 @@ impl VariantModel {
                 let confined = estimate.log_ns().clamp(least, most);
                 estimate.line += confined - estimate.log_ns();
             }
-            let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
             estimate.region = Region::Known { gap: high.octave - low.octave, fresh };
         }
         estimate
@@ -238,7 +274,8 @@ impl VariantModel {
         }
         let nearest = with_parameters(point, &location.clamped);
         self.term.log_ns(&nearest, features);
-        let held = self.correction.log_ratio(features, &location.clamped);
+        let correction = self.correction_of(&location.clamped);
+        let held = correction.log_ratio(features, &location.clamped);
         let would_fall = (location.above && held > 0.0) || (location.below && held < 0.0);
         if would_fall { held } else { held * pow(0.5, location.octaves / FADE_OCTAVES) }
     }

@@ -40,6 +40,10 @@ pub enum HeldOut {
     WideFrontier,
     /// A rank count between others.
     Ranks,
+    /// All but a twentieth of the points, as of a machine hardly measured.
+    FewShot,
+    /// Every point, as of a machine never measured; needs `--borrow`.
+    UnseenMachine,
 }
 
 /// What to evaluate and against what.
@@ -94,6 +98,10 @@ pub struct EvaluateArguments {
         conflicts_with = "fresh"
     )]
     pub bands: Vec<(f64, f64)>,
+
+    /// Data sets of other machines, to borrow from as `calibrate fit --borrow` does.
+    #[arg(long, value_name = "DIR", value_delimiter = ',', conflicts_with = "fresh")]
+    pub borrow: Vec<PathBuf>,
 
     /// What is evaluated: the whole model or a part of it.
     #[arg(long, value_name = "PART", default_value = "best", conflicts_with = "fresh")]

@@ -45,7 +45,13 @@ pub(crate) enum Candidate {
         trees: usize,
         /// Most leaves of a tree.
         leaves: usize,
+        /// Whether rows far off count little, and each tree sees a part of the features.
+        robust: bool,
     },
+    /// Many trees of few leaves, for few rows.
+    SmallTrees,
+    /// Many trees, for what others learned before.
+    ManyTrees,
 }
 
 /// What corrections are fitted on: features and parameters of each row, and the log ratio.
@@ -70,6 +76,18 @@ impl Lessons {
         self.log_ratio.push(log_ratio);
     }
 
+    /// The rows at these places, in this order and as often as they are named.
+    pub(crate) fn picked(&self, places: &[usize]) -> Lessons {
+        let mut picked = Lessons { width: self.width, ..Lessons::default() };
+        for place in places {
+            let from = place * self.width;
+            picked.features.extend_from_slice(&self.features[from..from + self.width]);
+            picked.parameters.push(self.parameters[*place]);
+            picked.log_ratio.push(self.log_ratio[*place]);
+        }
+        picked
+    }
+
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
         self.log_ratio.len()
@@ -86,10 +104,17 @@ impl Candidate {
                 let fitted = params.fit(&lessons.parameters, &lessons.log_ratio);
                 fitted.map_or(Correction::None, Correction::Quadratic)
             }
-            Candidate::Trees { trees, leaves } => {
-                fit_trees(lessons, TreesParams::of(trees, leaves))
+            Candidate::Trees { trees, leaves, robust } => {
+                let params = TreesParams::of(trees, leaves);
+                let params = if robust { params.robust() } else { params };
+                fit_trees(lessons, params).map_or(Correction::None, Correction::Trees)
+            }
+            Candidate::SmallTrees => {
+                fit_trees(lessons, TreesParams::of(300, 15).learning_rate(0.05))
                     .map_or(Correction::None, Correction::Trees)
             }
+            Candidate::ManyTrees => fit_trees(lessons, TreesParams::of(300, 31).learning_rate(0.1))
+                .map_or(Correction::None, Correction::Trees),
         }
     }
 }

@@ -9,10 +9,12 @@
 
 mod ask;
 mod metrics;
+mod oracle;
 mod render;
 mod splits;
 
 pub use metrics::Errors;
+pub use oracle::Oracle;
 pub use splits::Split;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use kernelgauge_data::{CacheState, DataSet, Family, Machine};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::borrow::{Lender, fit_variant_borrowing};
 use crate::fit::{Detail, Group, Kin, VariantTask, fit_variant, groups};
 use crate::math::median;
 use crate::prediction::BasisChoice;
@@ -44,6 +47,8 @@ pub struct EvaluateOptions<'data> {
     pub bands: Vec<Band>,
     /// The splits to evaluate.
     pub splits: Vec<Split>,
+    /// Other machines, to borrow from.
+    pub lenders: &'data [DataSet],
     /// Another measurement of the same points.
     pub repeat: Option<&'data DataSet>,
     /// What answers: the whole model or a part of it.
@@ -63,6 +68,7 @@ impl Default for EvaluateOptions<'_> {
             seed: 0,
             bands: Self::BANDS.to_vec(),
             splits: Split::ALL.to_vec(),
+            lenders: &[],
             repeat: None,
             basis: BasisChoice::Best,
             detail: Detail::STANDARD,
@@ -145,6 +151,7 @@ pub fn evaluate(data: &DataSet, options: &EvaluateOptions<'_>) -> Evaluation {
     let machine = &data.manifest.machine;
     let groups = groups(&data.records);
     let repeats = repeats(options.repeat);
+    let lenders: Vec<Lender<'_>> = options.lenders.iter().map(Lender::of).collect();
     let tasks: Vec<(usize, Split, Fold)> = groups
         .iter()
         .enumerate()
@@ -158,7 +165,13 @@ pub fn evaluate(data: &DataSet, options: &EvaluateOptions<'_>) -> Evaluation {
     let mut answers: Vec<Answers> = tasks
         .par_iter()
         .filter_map(|(index, split, fold)| {
-            let task = Question { group: &groups[*index], groups: &groups, machine, split: *split };
+            let task = Question {
+                group: &groups[*index],
+                groups: &groups,
+                lenders: &lenders,
+                machine,
+                split: *split,
+            };
             let (fitted, asked) = task.answers(fold, &repeats, options)?;
             Some(Answers { group: *index, split: *split, band: fold.band, fitted, asked })
         })
@@ -190,6 +203,7 @@ fn repeats(data: Option<&DataSet>) -> Repeats {
 struct Question<'question, 'data> {
     group: &'question Group<'data>,
     groups: &'question [Group<'data>],
+    lenders: &'question [Lender<'data>],
     machine: &'question Machine,
     split: Split,
 }
@@ -209,7 +223,8 @@ impl Question<'_, '_> {
         };
         let kept = Group { rows: pick(false), ..group.clone() };
         let out = pick(true);
-        if out.is_empty() || kept.rows.is_empty() || kept.insufficient().is_some() {
+        let is_enough = !kept.rows.is_empty() && kept.insufficient().is_none();
+        if out.is_empty() || (!is_enough && self.lenders.is_empty()) {
             return None;
         }
         let mut kin = Kin::of(group, self.groups, self.machine);
@@ -225,7 +240,13 @@ impl Question<'_, '_> {
             seed: options.seed,
             detail: options.detail,
         };
-        let model = fit_variant(&task, &kept.rows);
+        let model = if self.lenders.is_empty() && self.split != Split::FewShot {
+            fit_variant(&task, &kept.rows)
+        } else {
+            // Of its own machine no more is known than these rows.
+            let own = std::slice::from_ref(&kept);
+            fit_variant_borrowing(&task, &kept.rows, own, self.lenders)?
+        };
         let repeat = |row: &Row<'_>| {
             repeats.get(&(group.family, group.name.clone(), row.parameters)).copied()
         };

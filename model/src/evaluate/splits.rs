@@ -26,7 +26,7 @@ pub enum Split {
     Point,
     /// Whole lines: for products, sites (n, k) never seen.
     Line,
-    /// Every second value of the axis.
+    /// Every second value of the axis; odd seeds hold the other half out.
     EverySecond,
     /// The same, where other dtypes at the same bytes may be known: collectives only.
     SisterDtype,
@@ -38,6 +38,10 @@ pub enum Split {
     WideFrontier,
     /// A rank count between others: collectives only, whose lines are rank counts.
     Ranks,
+    /// All but a twentieth of the points, as of a machine hardly measured.
+    FewShot,
+    /// Every point, as of a machine never measured: only where others lend.
+    UnseenMachine,
 }
 
 /// One fit without, and questions about, some of the rows.
@@ -50,7 +54,7 @@ pub(super) struct Fold {
 
 impl Split {
     /// Every split.
-    pub const ALL: [Split; 8] = [
+    pub const ALL: [Split; 10] = [
         Split::Point,
         Split::Line,
         Split::EverySecond,
@@ -59,6 +63,8 @@ impl Split {
         Split::FarFrontier,
         Split::WideFrontier,
         Split::Ranks,
+        Split::FewShot,
+        Split::UnseenMachine,
     ];
 
     /// The name in tables, JSON and on the command line.
@@ -72,6 +78,8 @@ impl Split {
             Split::FarFrontier => "far_frontier",
             Split::WideFrontier => "wide_frontier",
             Split::Ranks => "ranks",
+            Split::FewShot => "few_shot",
+            Split::UnseenMachine => "unseen_machine",
         }
     }
 
@@ -84,8 +92,10 @@ impl Split {
         match self {
             Split::Point => by_bands(rows, None, options),
             Split::Line if !is_collective => by_bands(rows, Some(axis), options),
-            Split::EverySecond => whole(every_second(rows, axis)),
-            Split::SisterDtype if is_collective => whole(every_second(rows, axis)),
+            Split::EverySecond => whole(every_second(rows, axis, (options.seed % 2) as usize)),
+            Split::SisterDtype if is_collective => {
+                whole(every_second(rows, axis, (options.seed % 2) as usize))
+            }
             Split::Frontier => whole(top_octaves(rows, axis, FRONTIER_OCTAVES)),
             Split::FarFrontier if is_collective => {
                 whole(top_octaves(rows, axis, FAR_FRONTIER_OCTAVES))
@@ -93,9 +103,25 @@ impl Split {
             Split::WideFrontier if family == Family::Gemm => index_of(first, "n")
                 .map_or_else(Vec::new, |n| whole(top_octaves(rows, n, FRONTIER_OCTAVES))),
             Split::Ranks => index_of(first, "ranks").map_or_else(Vec::new, |at| between(rows, at)),
+            Split::FewShot => few_shots(rows, options),
+            Split::UnseenMachine if !options.lenders.is_empty() => whole(vec![true; rows.len()]),
             _ => Vec::new(),
         }
     }
+}
+
+/// The share of points that few shots keep.
+const SHOTS: f64 = 0.05;
+
+/// The first twentieth of each band stays, all else is held out.
+fn few_shots(rows: &[Row<'_>], options: &EvaluateOptions<'_>) -> Vec<Fold> {
+    let shots = options.bands.iter().map(|band| (band.0, band.0 + SHOTS)).collect();
+    let options = EvaluateOptions { bands: shots, ..options.clone() };
+    let mut folds = by_bands(rows, None, &options);
+    for fold in &mut folds {
+        fold.held.iter_mut().for_each(|held| *held = !*held);
+    }
+    folds
 }
 
 fn index_of(row: &Row<'_>, parameter: &str) -> Option<usize> {
@@ -130,14 +156,16 @@ fn share(key: &str, seed: u64) -> f64 {
     f64::from(drawn) / 2_f64.powi(32)
 }
 
-fn every_second(rows: &[Row<'_>], axis: usize) -> Vec<bool> {
+fn every_second(rows: &[Row<'_>], axis: usize, parity: usize) -> Vec<bool> {
     let mut values: Vec<u64> = rows.iter().map(|row| row.parameters[axis]).collect();
     values.sort_unstable();
     values.dedup();
     let last = values.len().saturating_sub(1);
     let held = |value: u64| {
-        // The largest stays, or its neighbour would lie beyond everything kept.
-        values.binary_search(&value).is_ok_and(|index| index % 2 == 1 && index != last)
+        // The ends stay, or their neighbours would lie beyond everything kept.
+        values
+            .binary_search(&value)
+            .is_ok_and(|index| index % 2 != parity && index != 0 && index != last)
     };
     rows.iter().map(|row| held(row.parameters[axis])).collect()
 }

@@ -126,6 +126,25 @@ fn bands_are_fitted_apart_and_another_measurement_stands_beside() {
     assert!(row.above_20_us.is_some_and(|long| long.points < row.model.points));
 }
 
+#[test]
+fn a_machine_never_measured_is_asked_about_only_where_others_lend() {
+    let data = crate::tests::gemm_table();
+    let mut lender = data.clone();
+    lender.manifest.machine.name = "lender".to_owned();
+    let lenders = [lender];
+    let splits = vec![Split::FewShot, Split::UnseenMachine];
+    let alone = EvaluateOptions { splits, ..EvaluateOptions::default() };
+    let of = |options: &EvaluateOptions<'_>| -> Vec<(Split, usize)> {
+        let rows = evaluate(&data, options).rows;
+        rows.iter().map(|row| (row.split, row.model.points)).collect()
+    };
+    // A twentieth of this table is too little for a model of its own.
+    assert!(of(&alone).iter().all(|(split, _)| *split == Split::FewShot));
+    let lent = of(&EvaluateOptions { lenders: &lenders, ..alone });
+    assert!(lent.contains(&(Split::UnseenMachine, data.records.len())), "{lent:?}");
+    assert!(lent.iter().any(|(split, _)| *split == Split::FewShot));
+}
+
 /// An all-gather in two dtypes whose time steps up by a third at a size in the middle of each
 /// second octave: chords cannot see it, the other dtype can.
 fn stepping() -> DataSet {

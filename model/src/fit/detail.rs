@@ -20,7 +20,7 @@ pub struct Detail {
 
 impl Detail {
     /// What models are shipped with.
-    pub const STANDARD: Detail = Detail { trees: 150, leaves: 127 };
+    pub const STANDARD: Detail = Detail { trees: 175, leaves: 127 };
 
     /// The most accurate.
     pub const FULL: Detail = Detail { trees: 700, leaves: 255 };
@@ -72,7 +72,7 @@ pub struct UnknownDetail(String);
 impl Diagnostic for UnknownDetail {
     fn hint(&self) -> Option<String> {
         Some(format!(
-            "`standard`, `full`, or TREESxLEAVES up to {}x{}, such as `150x127`",
+            "`standard`, `full`, or TREESxLEAVES up to {}x{}, such as `175x127`",
             Detail::MOST_TREES,
             Detail::MOST_LEAVES
         ))

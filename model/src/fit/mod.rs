@@ -14,10 +14,11 @@ mod train;
 mod variant;
 
 pub use detail::{Detail, UnknownDetail};
+pub(crate) use folds::{DEALT, Held, line_folds, point_folds, split};
 pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
-pub(crate) use train::Task as VariantTask;
-pub(crate) use variant::fit_variant;
+pub(crate) use train::{Task as VariantTask, lessons, train};
+pub(crate) use variant::{fit_variant, residuals};
 
 use kernelgauge_data::{Diagnostic, ExitStatus};
 use thiserror::Error;
@@ -51,6 +52,12 @@ pub enum FitError {
         /// The first variant and what it lacks.
         first: Insufficient,
     },
+    /// No variant of the machine or of its lenders can be fitted.
+    #[error("nothing can be borrowed for {machine}")]
+    NothingToBorrow {
+        /// The machine.
+        machine: String,
+    },
 }
 
 impl Diagnostic for FitError {
@@ -60,6 +67,10 @@ impl Diagnostic for FitError {
                 "measure with `calibrate`, or import a table with `calibrate import`"
             }
             FitError::Insufficient { first, .. } => first.remedy(),
+            FitError::NothingToBorrow { .. } => {
+                "state units, memory_gb_s, cache_bytes and peak_tflop_s under [machine.hardware] \
+                 of its dataset.toml, and borrow from machines that have them too"
+            }
         };
         Some(hint.to_owned())
     }

@@ -3,9 +3,9 @@
 //! Candidates are fitted on part of the rows and judged on the rest, by single points and by
 //! whole lines. A richer candidate has to beat a simpler one by 2 %.
 
+use kernelgauge_data::Family;
 use rayon::prelude::*;
 
-use super::detail::Detail;
 use super::folds::{self, Held, SMALL};
 use super::train::{Task, train_as};
 use crate::correction::Candidate;
@@ -30,7 +30,7 @@ const BLENDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// What was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// The correction.
     pub candidate: Candidate,
     /// How measured neighbours on the line are used.
@@ -47,14 +47,17 @@ impl Choice {
 }
 
 /// Candidates that so many rows allow, the simplest first.
-fn candidates(rows: usize, detail: Detail) -> Vec<Candidate> {
+fn candidates(rows: usize, task: &Task<'_>) -> Vec<Candidate> {
     let mut allowed = vec![Candidate::None];
     if rows >= 12 {
         allowed.push(Candidate::Quadratic { l1_ratio: 0.0 });
         allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
     }
     if rows >= 200 {
-        allowed.push(Candidate::Trees { trees: detail.trees(), leaves: detail.leaves() });
+        // Tables of products have throttled rows and features by the hundred.
+        let (trees, leaves) = (task.detail.trees(), task.detail.leaves());
+        let robust = task.family == Family::Gemm;
+        allowed.push(Candidate::Trees { trees, leaves, robust });
     }
     allowed
 }
@@ -70,8 +73,8 @@ struct Inner<'data> {
 pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -> Choice {
     let sample = sampled(rows, task.seed);
     let seed = task.seed ^ INNER;
-    let mut held: Vec<Held> = folds::point_folds(&sample, seed);
-    held.extend(folds::line_folds(&sample, seed));
+    let mut held: Vec<Held> = folds::point_folds(&sample, seed, folds::DEALT);
+    held.extend(folds::line_folds(&sample, seed, folds::DEALT));
     let folds: Vec<Inner<'_>> = held
         .iter()
         .map(|held| {
@@ -85,7 +88,7 @@ pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -
         })
         .collect();
     let mut best: Option<(f64, Choice)> = None;
-    for candidate in candidates(sample.len(), task.detail) {
+    for candidate in candidates(sample.len(), task) {
         let (loss, choice) = judge(task, candidate, &folds);
         if best.as_ref().is_none_or(|(least, _)| loss < least * 0.98) {
             best = Some((loss, choice));

@@ -31,7 +31,7 @@ pub(crate) struct Task<'task> {
 
 impl Task<'_> {
     /// Fits the term to `rows` and the kin that may stand beside them.
-    pub(super) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
+    pub(crate) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
         AnalyticalTerm::fit(self.family, rows, &self.kin.beside(rows), self.machine, self.cache)
     }
 
@@ -51,7 +51,7 @@ impl Task<'_> {
 }
 
 /// Fits the term, chooses and fits the correction, all on `rows`.
-pub(super) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
+pub(crate) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
     let term = task.term(rows);
     // The curves of collectives run through their points: there is nothing left to learn.
     let choice = match task.family {
@@ -81,12 +81,13 @@ pub(super) fn train_as(
         lines: Lines::of(rows),
         intervals: Intervals::of(&Residuals::default()),
         held_out: HeldOut::default(),
+        borrowed: None,
         term,
     }
 }
 
 /// What a correction is fitted on.
-pub(super) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
+pub(crate) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
     let mut lessons = Lessons::default();
     let mut features = Features::new();
     for row in rows {

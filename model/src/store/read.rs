@@ -2,9 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::text::{CorrectionText, Document, Probe, VariantText};
+use super::text::{Document, Probe, VariantText};
 use super::{FORMAT, FORMAT_VERSION, MOST_BYTES, StoreError};
-use crate::correction::Correction;
 use crate::model::{Header, Model, Section};
 use crate::variant::VariantModel;
 
@@ -43,6 +42,7 @@ pub(super) fn open(text: &str) -> Result<Model, StoreError> {
             .parse()
             .map_err(|_| StoreError::damaged("detail", "no level of detail"))?,
         insufficient: document.insufficient,
+        lenders: document.lenders,
     };
     Ok(Model { header, sections })
 }
@@ -86,14 +86,9 @@ pub(crate) fn read_section(section: &Section, text: &str) -> Result<VariantModel
         read.learned.as_ref().is_none_or(|learned| learned.is_sound()),
         "a learned coefficient that cannot be",
     )?;
-    let correction = match read.correction {
-        CorrectionText::None => Correction::None,
-        CorrectionText::Quadratic(quadratic) => {
-            sound(quadratic.is_sound(), "a coefficient that cannot be")?;
-            Correction::Quadratic(quadratic)
-        }
-        CorrectionText::Trees(text) => Correction::Trees(text.forest().map_err(damaged)?),
-    };
+    let correction = read.correction.read().map_err(damaged)?;
+    let borrowed = read.borrowed.map(|text| text.read(read.domain.width())).transpose();
+    let borrowed = borrowed.map_err(damaged)?;
     let lines = read.lines.lines(read.domain.width()).map_err(damaged)?;
     let mut term = read.term;
     term.prepare();
@@ -110,5 +105,6 @@ pub(crate) fn read_section(section: &Section, text: &str) -> Result<VariantModel
         lines,
         intervals: read.intervals,
         held_out: read.held_out,
+        borrowed,
     })
 }

@@ -5,9 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::points::LinesText;
-use super::text::{CorrectionText, VariantText};
+use super::text::{BorrowedText, CorrectionText, VariantText};
 use super::{FORMAT, FORMAT_VERSION};
-use crate::correction::Correction;
 use crate::model::{Model, Section};
 use crate::variant::VariantModel;
 
@@ -24,6 +23,9 @@ pub(super) fn write(model: &Model) -> String {
     field(&mut text, "seed", &header.seed);
     field(&mut text, "detail", &header.detail.to_string());
     field(&mut text, "insufficient", &header.insufficient);
+    if !header.lenders.is_empty() {
+        field(&mut text, "lenders", &header.lenders);
+    }
     text.push_str("\"variants\": [");
     for (index, section) in model.sections.iter().enumerate() {
         text.push_str(if index == 0 { "\n" } else { ",\n" });
@@ -65,12 +67,9 @@ fn layout(model: &VariantModel) -> VariantText {
         intervals: model.intervals.clone(),
         blend: model.blend,
         confined: model.confined,
-        correction: match &model.correction {
-            Correction::None => CorrectionText::None,
-            Correction::Quadratic(quadratic) => CorrectionText::Quadratic(quadratic.clone()),
-            Correction::Trees(forest) => CorrectionText::Trees(forest.text()),
-        },
+        correction: CorrectionText::of(&model.correction),
         learned: model.learned.clone(),
+        borrowed: model.borrowed.as_ref().map(BorrowedText::of),
         lines: LinesText::of(&model.lines),
     }
 }

@@ -43,7 +43,7 @@ impl Chosen {
         }
         let variants = predictor.model().variants(op.family);
         let links = predictor.machine().links;
-        let subject = Subject { machine, links, variants: &variants };
+        let subject = Subject { machine, links, variants: &variants, described: false };
         let dtype = match prefix.parse::<Collective>() {
             Ok(collective) if op.family == Family::Collective => {
                 Vocabulary::of_collective(&subject, &name, collective)

@@ -10,6 +10,7 @@ use super::figures::{self, Figure, Limit, PeerFigure};
 use crate::args::Format;
 use crate::args::evaluate::{EvaluateArguments, HeldOut, Part};
 use crate::commands::Surroundings;
+use crate::commands::fit::lenders;
 use crate::error::{CommandError, print};
 use crate::finish;
 
@@ -32,10 +33,12 @@ pub(super) fn run(
         Some(folder) => Some(DataSet::read(&finish::data_folder(folder))?),
         None => None,
     };
+    let lenders = lenders(&data, &arguments.borrow)?;
     let options = EvaluateOptions {
         seed: arguments.seed,
         bands: arguments.bands.clone(),
         splits: splits(&arguments.splits),
+        lenders: &lenders,
         repeat: repeat.as_ref(),
         basis: basis(arguments.basis),
         detail: arguments.detail.parse()?,
@@ -68,6 +71,8 @@ fn splits(asked: &[HeldOut]) -> Vec<Split> {
         HeldOut::FarFrontier => Split::FarFrontier,
         HeldOut::WideFrontier => Split::WideFrontier,
         HeldOut::Ranks => Split::Ranks,
+        HeldOut::FewShot => Split::FewShot,
+        HeldOut::UnseenMachine => Split::UnseenMachine,
     };
     asked.iter().map(split).collect()
 }

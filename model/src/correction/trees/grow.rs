@@ -95,8 +95,9 @@ impl<'bins> Boosting<'bins> {
 
     /// Takes the gradients anew and draws the features of the next tree.
     fn begin(&mut self, params: &TreesValidParams) {
+        let clip = params.clip;
         for (slot, residual) in self.gradients.iter_mut().zip(&self.residuals) {
-            *slot = residual.clamp(-params.clip, params.clip);
+            *slot = residual.clamp(-clip, clip);
         }
         let largest = self.gradients.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
         self.scale = Scale::of(self.gradients.len(), largest);

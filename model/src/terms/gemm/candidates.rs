@@ -116,7 +116,7 @@ impl GemmTerm {
         });
         let mut total_ns = self.joined(arithmetic_ns, memory_ns, cache_ns);
         let mut reduction_ns = [0.0; CANDIDATES];
-        let mut best = 0;
+        let mut best = self.only.unwrap_or(0).min(CANDIDATES - 1);
         for (index, tile) in TILES.iter().enumerate() {
             if tile.split > 0 {
                 let partial = 4.0 * split[index] * shape.results;
@@ -126,7 +126,7 @@ impl GemmTerm {
                     total_ns[index] = f64::INFINITY;
                 }
             }
-            if total_ns[index] < total_ns[best] {
+            if self.only.is_none() && total_ns[index] < total_ns[best] {
                 best = index;
             }
         }

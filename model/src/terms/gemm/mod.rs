@@ -17,8 +17,11 @@
 mod candidates;
 mod features;
 mod fit;
+mod shared;
 
 pub(in crate::terms) use fit::fit;
+pub(crate) use shared::SharedGemm;
+pub(in crate::terms) use shared::shared;
 
 use kernelgauge_data::Point;
 use serde::{Deserialize, Serialize};
@@ -48,6 +51,9 @@ pub(crate) struct GemmTerm {
     occupancy_half: f64,
     /// The p-norm's p is two to this power.
     sharpness: u32,
+    /// The only way to cut products that the library takes; any of them where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    only: Option<usize>,
     #[serde(skip)]
     prepared: Prepared,
 }
@@ -76,6 +82,7 @@ impl GemmTerm {
             small_tile_loss: constant(6),
             occupancy_half: constant(7),
             sharpness,
+            only: None,
             prepared: Prepared::default(),
         };
         term.prepare();
@@ -154,5 +161,6 @@ impl GemmTerm {
             && rates.iter().all(|rate| *rate > 0.0)
             && self.launch_ns > 0.0
             && self.sharpness <= 4
+            && self.only.is_none_or(|only| only < CANDIDATES)
     }
 }
