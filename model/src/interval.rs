@@ -29,6 +29,8 @@ pub(crate) enum Region {
     },
     /// Within the domain, but not between measured points of a line.
     Unseen,
+    /// Within the domain, where other machines speak.
+    Borrowed,
     /// Near the domain.
     Near,
     /// Outside, this many octaves in all.
@@ -186,11 +188,13 @@ impl Intervals {
     pub(crate) fn band(&self, region: Region) -> Band {
         match region {
             Region::Known { gap, fresh } if fresh && !self.fresh.is_empty() => {
-                by_gap_at(&self.fresh, gap)
+                by_gap_at(&self.fresh, gap, self.exact)
             }
-            Region::Known { gap, .. } if !self.known.is_empty() => by_gap_at(&self.known, gap),
+            Region::Known { gap, .. } if !self.known.is_empty() => {
+                by_gap_at(&self.known, gap, self.exact)
+            }
             Region::Known { .. } => self.unseen,
-            Region::Unseen => self.unseen,
+            Region::Unseen | Region::Borrowed => self.unseen,
             Region::Near => self.near,
             Region::Outside { octaves } => self.near.scaled(1.0 + octaves / 2.0),
         }
@@ -207,8 +211,9 @@ impl Intervals {
     }
 }
 
-/// The band at a gap: between those of the nearest gaps known, or scaled by their power law.
-fn by_gap_at(table: &[(f64, Band)], gap: f64) -> Band {
+/// The band at a gap: between those of the nearest gaps known, or scaled by their power law, but
+/// no narrower than `repeat`: between two measured points nothing is known better than at them.
+fn by_gap_at(table: &[(f64, Band)], gap: f64, repeat: Band) -> Band {
     let after = table.partition_point(|(have, _)| *have <= gap);
     let below = after.checked_sub(1).and_then(|index| table.get(index));
     match (below, table.get(after)) {
@@ -217,9 +222,8 @@ fn by_gap_at(table: &[(f64, Band)], gap: f64) -> Band {
             let mix = |a: f64, b: f64| a + weight * (b - a);
             Band(mix(below.0, above.0), mix(below.1, above.1))
         }
-        (Some((edge, band)), None) | (None, Some((edge, band))) => {
-            band.scaled(pow(gap / edge, growth(table)))
-        }
+        (Some((edge, band)), None) => band.scaled(pow(gap / edge, growth(table))),
+        (None, Some((edge, band))) => band.scaled(pow(gap / edge, growth(table))).joined(repeat),
         (None, None) => UNTRIED,
     }
 }

@@ -86,7 +86,7 @@ pub enum DomainStatus {
 pub enum Basis {
     /// A measured point, returned as measured.
     Measured,
-    /// Between measured points of one line.
+    /// Between measured points of one line, or between the curves of measured rank counts.
     Interpolated,
     /// Analytical term times learned correction.
     Hybrid,
@@ -98,6 +98,8 @@ pub enum Basis {
     Extrapolated,
     /// The analytical term with the machine's published figures, nothing fitted.
     Described,
+    /// What other machines were measured at, scaled to what this one sustains.
+    Borrowed,
     /// A published reference model.
     Reference,
 }
@@ -139,6 +141,7 @@ impl Basis {
             Basis::Analytical => "analytical",
             Basis::Extrapolated => "extrapolated",
             Basis::Described => "described",
+            Basis::Borrowed => "borrowed",
             Basis::Reference => "reference",
         }
     }

@@ -214,7 +214,7 @@ impl Predictor {
         };
         let mut found = Vec::new();
         for collective in Collective::ALL {
-            let vocabulary = Vocabulary::new(&subject, collective.name(), collective.name());
+            let vocabulary = Vocabulary::of_collective(&subject, collective.name(), collective);
             for asked in Dtype::ALL {
                 let used = question::stand_in(collective, asked, vocabulary.dtypes());
                 found.extend(

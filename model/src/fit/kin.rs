@@ -2,9 +2,10 @@
 //!
 //! On a processor an embedding bag takes the same steps however its indices are drawn, its
 //! backward pass the same for every optimizer but for what the optimizer adds, and a
-//! memory-bound op the same whether its operands are in a cache or not. On a GPU a memory-bound op
-//! moves bytes at the same rates whatever its elements are. Variants that are
-//! measured at the same shapes would tell each other about points that are held out, so a shape
+//! memory-bound op the same whether its operands are in a cache or not. On a GPU a memory-bound
+//! op moves bytes at the same rates whatever its elements are, and a collective as many bytes in
+//! any dtype. Variants that are measured at the same shapes would tell each other about points
+//! that are held out, so a shape
 //! that is held out of a variant is held out of its kin as well.
 
 use std::collections::BTreeSet;
@@ -42,6 +43,12 @@ impl<'data> Kin<'data> {
         Kin { rows, own }
     }
 
+    /// The same rows, all of which may stand beside any others: what is held out of one variant
+    /// is then known of its kin.
+    pub(crate) fn known(self) -> Self {
+        Kin { own: BTreeSet::new(), ..self }
+    }
+
     /// The rows that may be fitted together with `kept`.
     pub(super) fn beside(&self, kept: &[Row<'_>]) -> Vec<Row<'data>> {
         if self.rows.is_empty() {
@@ -54,12 +61,24 @@ impl<'data> Kin<'data> {
         };
         self.rows.iter().filter(is_free).cloned().collect()
     }
+
+    /// The rows at shapes that are held out, and no others: what is known where kin were
+    /// measured at just the shapes that the variant was not.
+    pub(super) fn complement(&self, kept: &[Row<'_>]) -> Vec<Row<'data>> {
+        let kept: BTreeSet<Shape> = kept.iter().filter_map(|row| shape(row.point)).collect();
+        let is_out = |row: &&Row<'_>| {
+            shape(row.point)
+                .is_some_and(|shape| self.own.contains(&shape) && !kept.contains(&shape))
+        };
+        self.rows.iter().filter(is_out).cloned().collect()
+    }
 }
 
 fn shape(point: &Point) -> Option<Shape> {
     match point {
         Point::Embedding(bag) => Some([bag.tables, bag.rows, bag.dim, bag.batch, bag.pooling]),
         Point::Memory(op) => Some([op.rows, op.columns, 0, 0, 0]),
+        Point::Collective(op) => Some([op.ranks, op.nodes, op.bytes, 0, 0]),
         _ => None,
     }
 }

@@ -16,15 +16,19 @@ enum Outer {
     Nested(Held),
     /// The choice of the whole is fitted to what is left in.
     Again(Held),
+    /// The same, with kin at the shapes held out.
+    Beside(Held),
 }
 
-/// Fits `rows`, of which there are at least four.
+/// Fits `rows`, of which there are at least four, or two of a collective.
 pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let (mut model, choice) = train(task, rows);
     let mut outers: Vec<Outer> = Vec::new();
     outers.extend(folds::point_folds(rows, task.seed).into_iter().map(Outer::Nested));
     outers.extend(folds::line_folds(rows, task.seed).into_iter().map(Outer::Nested));
-    outers.extend(folds::axis_folds(rows).into_iter().map(Outer::Again));
+    let every_second = folds::axis_folds(rows);
+    outers.extend(every_second.iter().take(2).cloned().map(Outer::Beside));
+    outers.extend(every_second.into_iter().map(Outer::Again));
     outers.extend(folds::frontier(rows).map(Outer::Again));
     let per_fold: Vec<Residuals> = outers
         .par_iter()
@@ -37,6 +41,12 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
                 let (kept, out) = folds::split(rows, held);
                 let term = task.term(&kept);
                 residuals(&train_as(task, &kept, term, &choice), &out)
+            }
+            Outer::Beside(held) => {
+                let (kept, out) = folds::split(rows, held);
+                let term = task.term_beside(&kept);
+                let model = term.map(|term| train_as(task, &kept, term, &choice));
+                model.map_or_else(Residuals::default, |model| residuals(&model, &out))
             }
         })
         .collect();
@@ -55,7 +65,7 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
 }
 
 /// What held-out rows exceed the model's answers by, in the region each lies in.
-fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
+pub(crate) fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
     let mut residuals = Residuals::default();
     for row in out {
         let location = model.domain.locate(&row.parameters);
@@ -67,7 +77,7 @@ fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
             Region::Known { gap, fresh: false } => residuals.known.push((gap, residual)),
             // Off the end of a line says nothing about lines never measured.
             Region::Unseen if estimate.place.is_some() => {}
-            Region::Unseen => residuals.unseen.push(residual),
+            Region::Unseen | Region::Borrowed => residuals.unseen.push(residual),
             Region::Near => residuals.near.push(residual),
             Region::Outside { .. } => continue,
         }

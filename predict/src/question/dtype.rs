@@ -26,6 +26,16 @@ impl<'a> Vocabulary<'a> {
         Vocabulary { machine, op, variants, dtypes, described }
     }
 
+    /// The vocabulary of a collective: of all-to-all-v that of all-to-all, where it was not
+    /// measured itself.
+    pub fn of_collective(subject: &Subject<'a>, op: &'a str, collective: Collective) -> Self {
+        let own = Vocabulary::new(subject, op, collective.name());
+        if collective == Collective::AllToAllV && own.dtypes.is_empty() {
+            return Vocabulary::new(subject, op, Collective::AllToAll.name());
+        }
+        own
+    }
+
     /// The dtype that was given, which the machine must have; without one, the only one.
     ///
     /// # Errors

@@ -113,7 +113,7 @@ pub fn collective(
     subject: &Subject<'_>,
 ) -> Result<Point, QuestionError> {
     let op = collective.name().replace('_', "-");
-    let vocabulary = Vocabulary::new(subject, &op, collective.name());
+    let vocabulary = Vocabulary::of_collective(subject, &op, collective);
     let dtype = vocabulary.collective_dtype(collective, arguments.dtype.as_deref())?;
     let CollectiveArguments { ranks, nodes, imbalance, .. } = *arguments;
     let bytes = bytes(&arguments.bytes)?;

@@ -55,6 +55,7 @@ fn rests_on(answer: &Answer<'_>) -> String {
         Basis::Hybrid => "analytical term times learned correction, fitted to",
         Basis::Learned => "learned regression alone, fitted to",
         Basis::Analytical => "analytical term alone, fitted to",
+        Basis::Borrowed => "measured on other machines, scaled to",
         Basis::Extrapolated => "extrapolated by the analytical term from",
         Basis::Described => "analytical term with the published figures of",
         Basis::Reference => "published reference model, with the figures of",

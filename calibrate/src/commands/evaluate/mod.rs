@@ -2,13 +2,16 @@
 //! on points measured anew.
 
 mod comparison;
+mod figures;
 mod fresh;
+mod held_out;
 
 use kernelgauge_data::{DataSet, ExitStatus, Family};
-use kernelgauge_model::{EvaluateOptions, FitOptions, Model, evaluate};
+use kernelgauge_model::{FitOptions, Model};
 
 use super::{Surroundings, families};
-use crate::args::{EvaluateArguments, Format};
+use crate::args::Format;
+use crate::args::evaluate::EvaluateArguments;
 use crate::device_list::DeviceList;
 use crate::error::{CommandError, UsageError, print};
 use crate::finish::{self, MODEL};
@@ -30,7 +33,7 @@ pub fn run(
     let chosen = families(&arguments.ops, &present)?;
     match arguments.fresh {
         Some(count) => against_fresh(count as usize, &chosen, &data, arguments, around),
-        None => held_out(&chosen, data, arguments, around),
+        None => held_out::run(&chosen, data, arguments, around),
     }
 }
 
@@ -87,28 +90,9 @@ fn model_of(data: &DataSet, arguments: &EvaluateArguments) -> Result<Model, Comm
     let model = stored.and_then(|text| Model::from_text(&text).ok());
     match model {
         Some(model) if model.data_sha256() == data.digest() => Ok(model),
-        _ => Ok(Model::fit(data, &FitOptions { seed: arguments.seed })?),
+        _ => {
+            let detail = arguments.detail.parse()?;
+            Ok(Model::fit(data, &FitOptions { seed: arguments.seed, detail })?)
+        }
     }
-}
-
-fn held_out(
-    chosen: &[Family],
-    mut data: DataSet,
-    arguments: &EvaluateArguments,
-    around: &mut Surroundings<'_>,
-) -> Result<ExitStatus, CommandError> {
-    data.records.retain(|record| chosen.contains(&record.point.family()));
-    let options = EvaluateOptions { seed: arguments.seed, ..EvaluateOptions::default() };
-    let evaluation = evaluate(&data, &options);
-    let text = match arguments.format {
-        Format::Table => evaluation.table(),
-        Format::Markdown => evaluation.markdown(),
-        Format::Json => evaluation.json(),
-    };
-    print(around.stdout, &text)?;
-    if evaluation.rows.is_empty() {
-        around.warn("nothing could be held out", Some("a variant needs at least four points"));
-        return Ok(ExitStatus::Findings);
-    }
-    Ok(ExitStatus::Success)
 }
