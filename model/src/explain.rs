@@ -224,8 +224,10 @@ fn error_of(model: &VariantModel, estimate: &Estimate) -> Option<(&'static str, 
             (true, error) => ("sizes that only others measured", error),
             (false, error) => ("each lender from the others", error),
         },
-        Region::Unseen => ("lines never measured", held_out.unseen),
-        Region::Near | Region::Outside { .. } => ("two octaves beyond the rest", held_out.near),
+        Region::Unseen { .. } => ("lines never measured", held_out.unseen),
+        Region::Near { .. } | Region::Outside { .. } => {
+            ("two octaves beyond the rest", held_out.near)
+        }
     };
     error.map(|error| (name, error))
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::interval::{Band, Residuals};
+use crate::interval::{Band, Held, Residuals};
 use crate::math::{exp, median, quantile, round9};
 
 /// Errors in one region, as shares: 0.03 is 3 %.
@@ -82,12 +82,13 @@ fn crossed_coverage(residuals: &[f64]) -> f64 {
 impl HeldOut {
     /// The errors of `residuals`.
     pub(crate) fn of(residuals: &Residuals) -> HeldOut {
-        let of = |pairs: &[(f64, f64)]| pairs.iter().map(|(_, r)| *r).collect::<Vec<f64>>();
+        let of = |held: &[Held]| held.iter().map(|held| held.residual).collect::<Vec<f64>>();
+        let unseen = [of(&residuals.unseen), of(&residuals.strange)].concat();
         HeldOut {
             known: RegionError::of(&of(&residuals.known)),
             fresh: RegionError::of(&of(&residuals.fresh)),
-            unseen: RegionError::of(&residuals.unseen),
-            near: RegionError::of(&residuals.near),
+            unseen: RegionError::of(&unseen),
+            near: RegionError::of(&of(&residuals.near)),
             analytical: RegionError::of(&residuals.analytical),
         }
     }

@@ -12,6 +12,7 @@ mod correction;
 mod described;
 mod digits;
 mod domain;
+mod doubt;
 mod error;
 pub mod evaluate;
 mod explain;
@@ -37,8 +38,9 @@ mod variant;
 
 pub use borrow::LenderName;
 pub use domain::{Beyond, Never};
+pub use doubt::{Question, doubts};
 pub use error::PredictError;
-pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate};
+pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Oracle, Peer, Split, evaluate};
 pub use explain::{Explanation, Step};
 pub use fit::{Detail, FitError, FitOptions, UnknownDetail};
 pub use held_out::{HeldOut, RegionError};

@@ -12,6 +12,9 @@ use kernelgauge_data::point::{MAX_PARAMETERS, Parameters};
 use crate::math::log2;
 use crate::rows::Row;
 
+/// Rows that kernels for 8-bit types take at once.
+const BLOCK: u64 = 16;
+
 /// The measured points of a variant.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lines {
@@ -242,6 +245,20 @@ impl Lines {
         self.distinct_values.binary_search(&value).is_ok()
     }
 
+    /// Whether lines were measured at values that are whole sixteens as `value` is one, or are
+    /// not as it is not; one of many, as where a sweep ends, does not count. What is no larger
+    /// than sixteen is one block whatever it is.
+    pub(crate) fn has_alignment(&self, value: u64) -> bool {
+        const FEW: usize = 8;
+        if value <= BLOCK {
+            return true;
+        }
+        let whole = |value: &u64| value.is_multiple_of(BLOCK);
+        let larger = self.distinct_values.iter().filter(|have| **have > BLOCK);
+        let alike = larger.clone().filter(|have| whole(have) == whole(&value)).count();
+        alike * FEW > larger.count()
+    }
+
     /// Base-two logarithm of a point's axis value.
     pub(crate) fn octave(&self, point: usize) -> f64 {
         log2(self.axis_values[point].max(1) as f64)
@@ -264,6 +281,17 @@ fn key_of(parameters: &Parameters, axis: usize) -> Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_alignment_is_known_where_more_than_the_end_of_a_sweep_has_it() {
+        let mut lines = Lines::empty(0, 0);
+        for value in (16..=256).step_by(16).map(|m| m + 1).chain([3072]) {
+            lines.push(&[], value, Nanos::new(value), None);
+        }
+        lines.seal();
+        let known = [3, 16, 333, 320, 3072].map(|value| lines.has_alignment(value));
+        assert_eq!(known, [true, true, true, false, false]);
+    }
 
     #[test]
     fn points_are_found_and_neighbours_named() {

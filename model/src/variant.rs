@@ -13,7 +13,7 @@ use crate::borrow::Borrowed;
 use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
-use crate::interval::{Band, Intervals, Region};
+use crate::interval::{Band, Intervals, OTHER_ALIGNMENT, Region};
 use crate::lines::{Known, Lines, Place, Position};
 use crate::math::{exp, ln, log2, pow};
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
@@ -93,7 +93,7 @@ impl VariantModel {
                 (estimate.analytical, band, Basis::Analytical)
             }
             BasisChoice::Learned => self.learned_answer(&parameters, &location, &estimate),
-            _ => (estimate.log_ns(), self.band_of(&estimate), self.basis_of(&estimate)),
+            _ => (estimate.log_ns(), self.band_of(point, &estimate), self.basis_of(&estimate)),
         };
         let time = Nanos::saturating(exp(log_ns));
         let low = Nanos::saturating(exp(log_ns + band.0));
@@ -148,21 +148,34 @@ impl VariantModel {
 
     fn basis_of(&self, estimate: &Estimate) -> Basis {
         match (estimate.region, estimate.line != 0.0) {
-            (Region::Near | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Near { .. } | Region::Outside { .. }, _) => Basis::Extrapolated,
             (Region::Borrowed, _) => Basis::Borrowed,
             (Region::Known { .. }, true) => Basis::Interpolated,
             // Between the curves of measured rank counts.
-            (Region::Unseen, true) if self.family == Family::Collective => Basis::Interpolated,
+            (Region::Unseen { .. }, true) if self.family == Family::Collective => {
+                Basis::Interpolated
+            }
             _ if self.correction == Correction::None => Basis::Analytical,
             _ => Basis::Hybrid,
         }
     }
 
     /// The band of an estimate; an answer that leaves a known line out has that of unseen ones.
-    fn band_of(&self, estimate: &Estimate) -> Band {
-        match (estimate.region, &self.borrowed) {
-            (Region::Borrowed, Some(borrowed)) => borrowed.band,
-            _ => self.intervals.band(estimate.region),
+    fn band_of(&self, point: &Point, estimate: &Estimate) -> Band {
+        if let (Region::Borrowed, Some(borrowed)) = (estimate.region, &self.borrowed) {
+            return borrowed.band;
+        }
+        let band = self.intervals.band(estimate.region, estimate.log_ns());
+        let (Region::Known { fresh: true, .. } | Region::Unseen { fresh: true }) = estimate.region
+        else {
+            return band;
+        };
+        match (&self.term, point) {
+            (AnalyticalTerm::Gemm(_), Point::Gemm(gemm)) if !self.lines.has_alignment(gemm.m) => {
+                let place = gemm.dtype.size().saturating_sub(1) as usize;
+                OTHER_ALIGNMENT.get(place).map_or(band, |other| band.joined(*other))
+            }
+            _ => band,
         }
     }
 
@@ -208,14 +221,14 @@ impl VariantModel {
             analytical,
             correction: 0.0,
             line: 0.0,
-            region: Region::Unseen,
+            region: Region::Unseen { fresh: false },
             location,
             place: None,
         };
         if location.status != DomainStatus::Inside {
             estimate.correction = self.beyond_domain(point, &location, &mut features);
             estimate.region = match location.status {
-                DomainStatus::Near => Region::Near,
+                DomainStatus::Near => Region::Near { octaves: location.octaves },
                 _ => Region::Outside { octaves: location.octaves },
             };
             return estimate;
@@ -226,6 +239,8 @@ impl VariantModel {
             estimate.region = Region::Borrowed;
             return estimate;
         }
+        let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
+        estimate.region = Region::Unseen { fresh };
         let Some(place) = place else { return estimate };
         let known = self.known_of(point, place.line);
         let found = place.point - self.lines.span(place.line).start;
@@ -238,7 +253,6 @@ impl VariantModel {
                 let confined = estimate.log_ns().clamp(least, most);
                 estimate.line += confined - estimate.log_ns();
             }
-            let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
             estimate.region = Region::Known { gap: high.octave - low.octave, fresh };
         }
         estimate

@@ -15,10 +15,11 @@ use super::{Borrowed, distil};
 use crate::correction::{Candidate, Correction, Lessons};
 use crate::domain::Domain;
 use crate::fit::{
-    Group, Held, VariantTask, fit_variant, lessons, line_folds, point_folds, residuals, split,
+    DEALT, Group, Held, VariantTask, fit_variant, lessons, line_folds, point_folds, residuals,
+    split,
 };
 use crate::held_out::{HeldOut, RegionError};
-use crate::interval::{Band, Intervals, Residuals};
+use crate::interval::{self, Band, Intervals, Residuals};
 use crate::lines::Lines;
 use crate::rows::Row;
 use crate::shape::{replaced, with_parameters};
@@ -86,7 +87,7 @@ fn leaning(
     let band = Band::of(lent.residuals.clone()).unwrap_or(ONE_WORD);
     let band = if lent.residuals.is_empty() { ONE_WORD } else { band };
     let all = Residuals {
-        unseen: lent.residuals.clone(),
+        unseen: lent.residuals.iter().map(|residual| unplaced(*residual)).collect(),
         analytical: lent.analytical,
         ..Residuals::default()
     };
@@ -115,6 +116,11 @@ fn leaning(
             error: RegionError::of(&lent.residuals),
         }),
     }
+}
+
+/// A residual of which only its size counts.
+fn unplaced(residual: f64) -> interval::Held {
+    interval::Held { gap: 0.0, log_ns: 0.0, residual }
 }
 
 /// The laws that few rows are taught by: adapted from lenders, fitted alone, and the lenders'
@@ -157,8 +163,8 @@ fn few(
             borrowed: None,
         })
     };
-    let mut held: Vec<Held> = point_folds(rows, task.seed);
-    held.extend(line_folds(rows, task.seed));
+    let mut held: Vec<Held> = point_folds(rows, task.seed, DEALT);
+    held.extend(line_folds(rows, task.seed, DEALT));
     let mut all = Residuals::default();
     for held in &held {
         let (kept, out) = split(rows, held);

@@ -76,6 +76,18 @@ impl Lessons {
         self.log_ratio.push(log_ratio);
     }
 
+    /// The rows at these places, in this order and as often as they are named.
+    pub(crate) fn picked(&self, places: &[usize]) -> Lessons {
+        let mut picked = Lessons { width: self.width, ..Lessons::default() };
+        for place in places {
+            let from = place * self.width;
+            picked.features.extend_from_slice(&self.features[from..from + self.width]);
+            picked.parameters.push(self.parameters[*place]);
+            picked.log_ratio.push(self.log_ratio[*place]);
+        }
+        picked
+    }
+
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
         self.log_ratio.len()

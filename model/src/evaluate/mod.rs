@@ -9,10 +9,12 @@
 
 mod ask;
 mod metrics;
+mod oracle;
 mod render;
 mod splits;
 
 pub use metrics::Errors;
+pub use oracle::Oracle;
 pub use splits::Split;
 
 use std::collections::BTreeMap;

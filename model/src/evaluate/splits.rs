@@ -26,7 +26,7 @@ pub enum Split {
     Point,
     /// Whole lines: for products, sites (n, k) never seen.
     Line,
-    /// Every second value of the axis.
+    /// Every second value of the axis; odd seeds hold the other half out.
     EverySecond,
     /// The same, where other dtypes at the same bytes may be known: collectives only.
     SisterDtype,
@@ -92,8 +92,10 @@ impl Split {
         match self {
             Split::Point => by_bands(rows, None, options),
             Split::Line if !is_collective => by_bands(rows, Some(axis), options),
-            Split::EverySecond => whole(every_second(rows, axis)),
-            Split::SisterDtype if is_collective => whole(every_second(rows, axis)),
+            Split::EverySecond => whole(every_second(rows, axis, (options.seed % 2) as usize)),
+            Split::SisterDtype if is_collective => {
+                whole(every_second(rows, axis, (options.seed % 2) as usize))
+            }
             Split::Frontier => whole(top_octaves(rows, axis, FRONTIER_OCTAVES)),
             Split::FarFrontier if is_collective => {
                 whole(top_octaves(rows, axis, FAR_FRONTIER_OCTAVES))
@@ -154,14 +156,16 @@ fn share(key: &str, seed: u64) -> f64 {
     f64::from(drawn) / 2_f64.powi(32)
 }
 
-fn every_second(rows: &[Row<'_>], axis: usize) -> Vec<bool> {
+fn every_second(rows: &[Row<'_>], axis: usize, parity: usize) -> Vec<bool> {
     let mut values: Vec<u64> = rows.iter().map(|row| row.parameters[axis]).collect();
     values.sort_unstable();
     values.dedup();
     let last = values.len().saturating_sub(1);
     let held = |value: u64| {
-        // The largest stays, or its neighbour would lie beyond everything kept.
-        values.binary_search(&value).is_ok_and(|index| index % 2 == 1 && index != last)
+        // The ends stay, or their neighbours would lie beyond everything kept.
+        values
+            .binary_search(&value)
+            .is_ok_and(|index| index % 2 != parity && index != 0 && index != last)
     };
     rows.iter().map(|row| held(row.parameters[axis])).collect()
 }

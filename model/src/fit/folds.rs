@@ -9,11 +9,20 @@ use kernelgauge_data::point::Parameters;
 use crate::math::Stream;
 use crate::rows::Row;
 
-/// Variants of at most this many points get every fold, larger ones two of five.
+/// Variants of at most this many points get every fold, larger ones two.
 pub(super) const SMALL: usize = 400;
 
-/// Folds that points or lines are dealt to.
-const DEALT: u64 = 5;
+/// Folds that points or lines are dealt to where candidates are compared.
+pub(crate) const DEALT: u64 = 5;
+
+/// The same where there are many and errors are learned: the less is left out, the closer these
+/// are to the errors of a fit on everything.
+const DEALT_OF_MANY: u64 = 10;
+
+/// Folds that so many rows are dealt to where errors are learned.
+pub(super) fn dealt(rows: usize) -> u64 {
+    if rows <= SMALL { DEALT } else { DEALT_OF_MANY }
+}
 
 /// Whether each row is held out, per fold.
 pub(crate) type Held = Vec<bool>;
@@ -23,22 +32,22 @@ fn used(rows: usize) -> u64 {
 }
 
 /// A number that depends on a point, a salt and the seed, not on the order of the rows.
-fn deal(parameters: &[u64], salt: u64, seed: u64) -> u64 {
+fn deal(parameters: &[u64], salt: u64, seed: u64, folds: u64) -> u64 {
     let mut mixed = Stream::new(seed ^ salt).next();
     for value in parameters {
         mixed = Stream::new(mixed ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next();
     }
-    mixed % DEALT
+    mixed % folds
 }
 
-/// Folds that hold single points out.
-pub(crate) fn point_folds(rows: &[Row<'_>], seed: u64) -> Vec<Held> {
-    let fold_of: Vec<u64> = rows.iter().map(|row| deal(&row.parameters, 1, seed)).collect();
+/// Folds that hold single points out, each one of `dealt`.
+pub(crate) fn point_folds(rows: &[Row<'_>], seed: u64, dealt: u64) -> Vec<Held> {
+    let fold_of: Vec<u64> = rows.iter().map(|row| deal(&row.parameters, 1, seed, dealt)).collect();
     folds(&fold_of, used(rows.len()))
 }
 
 /// Folds that hold lines out; where there are few lines, each once.
-pub(crate) fn line_folds(rows: &[Row<'_>], seed: u64) -> Vec<Held> {
+pub(crate) fn line_folds(rows: &[Row<'_>], seed: u64, dealt: u64) -> Vec<Held> {
     let Some(first) = rows.first() else { return Vec::new() };
     let axis = first.point.axis();
     let keys: Vec<Parameters> = rows.iter().map(|row| key_of(row, axis)).collect();
@@ -48,12 +57,12 @@ pub(crate) fn line_folds(rows: &[Row<'_>], seed: u64) -> Vec<Held> {
     if distinct.len() < 2 {
         return Vec::new();
     }
-    let few = distinct.len() as u64 <= DEALT;
+    let few = distinct.len() as u64 <= dealt;
     let fold_of: Vec<u64> = keys
         .iter()
         .map(|key| match distinct.binary_search(key) {
             Ok(index) if few => index as u64,
-            _ => deal(key, 2, seed),
+            _ => deal(key, 2, seed, dealt),
         })
         .collect();
     folds(&fold_of, if few { distinct.len() as u64 } else { used(rows.len()) })
@@ -63,8 +72,9 @@ fn key_of(row: &Row<'_>, axis: usize) -> Parameters {
     crate::shape::replaced(&row.parameters, axis, 0)
 }
 
-/// Folds that hold every second value of the axis out; where there are few rows, from either
-/// end, and also three values of four.
+/// Folds that hold every second value of the axis out, from either end: where kernels take
+/// values of one kind faster, one half errs to one side and the other to the other. Where there
+/// are few rows, also three values of four.
 pub(super) fn axis_folds(rows: &[Row<'_>]) -> Vec<Held> {
     let Some(first) = rows.first() else { return Vec::new() };
     let axis = first.point.axis();
@@ -77,7 +87,8 @@ pub(super) fn axis_folds(rows: &[Row<'_>]) -> Vec<Held> {
     };
     match (values.len(), rows.len() <= SMALL) {
         (0..5, _) => Vec::new(),
-        (_, false) | (5..9, true) => vec![keep(2, 0)],
+        (5..9, true) => vec![keep(2, 0)],
+        (_, false) => vec![keep(2, 0), keep(2, 1)],
         (_, true) => vec![keep(2, 0), keep(2, 1), keep(4, 0), keep(4, 2)],
     }
 }

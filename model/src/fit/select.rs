@@ -30,7 +30,7 @@ const BLENDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// What was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// The correction.
     pub candidate: Candidate,
     /// How measured neighbours on the line are used.
@@ -73,8 +73,8 @@ struct Inner<'data> {
 pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -> Choice {
     let sample = sampled(rows, task.seed);
     let seed = task.seed ^ INNER;
-    let mut held: Vec<Held> = folds::point_folds(&sample, seed);
-    held.extend(folds::line_folds(&sample, seed));
+    let mut held: Vec<Held> = folds::point_folds(&sample, seed, folds::DEALT);
+    held.extend(folds::line_folds(&sample, seed, folds::DEALT));
     let folds: Vec<Inner<'_>> = held
         .iter()
         .map(|held| {

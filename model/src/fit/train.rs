@@ -31,7 +31,7 @@ pub(crate) struct Task<'task> {
 
 impl Task<'_> {
     /// Fits the term to `rows` and the kin that may stand beside them.
-    pub(super) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
+    pub(crate) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
         AnalyticalTerm::fit(self.family, rows, &self.kin.beside(rows), self.machine, self.cache)
     }
 
@@ -51,7 +51,7 @@ impl Task<'_> {
 }
 
 /// Fits the term, chooses and fits the correction, all on `rows`.
-pub(super) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
+pub(crate) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
     let term = task.term(rows);
     // The curves of collectives run through their points: there is nothing left to learn.
     let choice = match task.family {

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::folds::{self, Held};
+use super::folds;
 use super::train::{Task, train, train_as};
 use crate::held_out::HeldOut;
-use crate::interval::{Intervals, Region, Residuals};
+use crate::interval::{Held, Intervals, Region, Residuals};
 use crate::math::ln;
 use crate::rows::Row;
 use crate::variant::VariantModel;
@@ -13,19 +13,20 @@ use crate::variant::VariantModel;
 /// One repetition of the fit with points held out.
 enum Outer {
     /// Choice and fit are repeated on what is left in.
-    Nested(Held),
+    Nested(folds::Held),
     /// The choice of the whole is fitted to what is left in.
-    Again(Held),
+    Again(folds::Held),
     /// The same, with kin at the shapes held out.
-    Beside(Held),
+    Beside(folds::Held),
 }
 
 /// Fits `rows`, of which there are at least four, or two of a collective.
 pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let (mut model, choice) = train(task, rows);
+    let dealt = folds::dealt(rows.len());
     let mut outers: Vec<Outer> = Vec::new();
-    outers.extend(folds::point_folds(rows, task.seed).into_iter().map(Outer::Nested));
-    outers.extend(folds::line_folds(rows, task.seed).into_iter().map(Outer::Nested));
+    outers.extend(folds::point_folds(rows, task.seed, dealt).into_iter().map(Outer::Nested));
+    outers.extend(folds::line_folds(rows, task.seed, dealt).into_iter().map(Outer::Nested));
     let every_second = folds::axis_folds(rows);
     outers.extend(every_second.iter().take(2).cloned().map(Outer::Beside));
     outers.extend(every_second.into_iter().map(Outer::Again));
@@ -72,16 +73,18 @@ pub(crate) fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
         let estimate =
             model.estimate(row.point, &row.parameters, location, model.lines.find(&row.parameters));
         let residual = row.log_ns - estimate.log_ns();
+        let held = |gap: f64| Held { gap, log_ns: estimate.log_ns(), residual };
         match estimate.region {
-            Region::Known { gap, fresh: true } => residuals.fresh.push((gap, residual)),
-            Region::Known { gap, fresh: false } => residuals.known.push((gap, residual)),
+            Region::Known { gap, fresh: true } => residuals.fresh.push(held(gap)),
+            Region::Known { gap, fresh: false } => residuals.known.push(held(gap)),
             // Off the end of a line says nothing about lines never measured.
-            Region::Unseen if estimate.place.is_some() => {}
-            Region::Unseen | Region::Borrowed => residuals.unseen.push(residual),
-            Region::Near => residuals.near.push(residual),
+            Region::Unseen { .. } if estimate.place.is_some() => {}
+            Region::Unseen { fresh: true } => residuals.strange.push(held(0.0)),
+            Region::Unseen { fresh: false } | Region::Borrowed => residuals.unseen.push(held(0.0)),
+            Region::Near { octaves } => residuals.near.push(held(octaves)),
             Region::Outside { .. } => continue,
         }
-        if estimate.region != Region::Near {
+        if !matches!(estimate.region, Region::Near { .. }) {
             residuals.analytical.push(row.log_ns - estimate.analytical);
             if let Some(learned) = &model.learned {
                 residuals.learned.push(row.log_ns - learned.predict(&row.parameters));

@@ -156,7 +156,6 @@ fn stand_in(theirs: &Sample, path: &[Sample], reduces: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::Samples;
     use super::*;
     use crate::math::{exp, ln};
     use crate::terms::collective::samples::Samples;
