@@ -21,8 +21,6 @@ pub(super) struct Figures {
     pub memory_bytes_per_ns: f64,
     pub cache_bytes_per_ns: f64,
     pub capacity_bytes: f64,
-    /// Arithmetic in fp32, where stated.
-    pub flops_per_ns: Option<f64>,
 }
 
 impl Figures {
@@ -40,7 +38,6 @@ impl Figures {
             memory_bytes_per_ns: memory,
             cache_bytes_per_ns: memory * CACHE_OVER_MEMORY,
             capacity_bytes: cache.ok_or("the size of its cache is not stated")?,
-            flops_per_ns: hardware.peak_tflop_s.get("f32").filter(|v| positive(v)).map(|v| v * 1e3),
         })
     }
 }
