@@ -44,8 +44,11 @@ pub(crate) enum Candidate {
         /// Number of trees.
         rounds: usize,
     },
-    /// Many trees of few leaves, for few rows.
-    SmallTrees,
+    /// Many trees of few leaves, for few rows; residuals beyond `clip` count as that.
+    SmallTrees {
+        /// In log time.
+        clip: f64,
+    },
     /// Many trees, for what others learned before.
     ManyTrees,
 }
@@ -91,7 +94,9 @@ impl Candidate {
             Candidate::Trees { rounds } => {
                 fit_trees(lessons, TreesParams::default().rounds(rounds))
             }
-            Candidate::SmallTrees => fit_trees(lessons, TreesParams::default().many(300, 15, 0.05)),
+            Candidate::SmallTrees { clip } => {
+                fit_trees(lessons, TreesParams::default().many(300, 15, 0.05).clipped(clip))
+            }
             Candidate::ManyTrees => fit_trees(lessons, TreesParams::default().many(300, 31, 0.1)),
         }
     }

@@ -44,8 +44,11 @@ pub(crate) struct PassesTerm {
     /// Time of an element, and of a row, on one unit.
     element_ns: f64,
     row_ns: f64,
-    /// Exponent of the p-norm.
+    /// Exponent of the p-norm of traffic and units.
     exponent: f64,
+    /// The same of launch and both: 1 where a launch ends before work begins, more where it
+    /// goes on beside.
+    overlap: f64,
 }
 
 /// The parts of one point.
@@ -70,6 +73,7 @@ impl PassesTerm {
             element_ns: constant(4),
             row_ns: constant(5),
             exponent: constant(6),
+            overlap: constant(7),
         }
     }
 
@@ -90,14 +94,18 @@ impl PassesTerm {
     }
 
     fn total_ns(&self, point: &MemoryPoint) -> f64 {
-        let parts = self.of_point(point);
-        self.launch_ns + joined(parts.memory_ns, parts.units_ns, ln(self.exponent))
+        self.joined_ns(&self.of_point(point))
+    }
+
+    fn joined_ns(&self, parts: &Parts) -> f64 {
+        let work = joined(parts.memory_ns, parts.units_ns, self.exponent);
+        joined(self.launch_ns, work, self.overlap)
     }
 
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
         let Point::Memory(point) = point else { return 0.0 };
         let parts = self.of_point(point);
-        let total = self.launch_ns + joined(parts.memory_ns, parts.units_ns, ln(self.exponent));
+        let total = self.joined_ns(&parts);
         let [rows, columns] = [point.rows, point.columns].map(|value| value as f64);
         let units = f64::from(self.units.max(1));
         for value in [rows, columns, point.elements() as f64, rows / units] {
@@ -132,7 +140,7 @@ impl PassesTerm {
             && possible(&[self.spill, self.steepness, self.element_ns, self.row_ns])
             && self.launch_ns > 0.0
             && self.memory_bytes_per_ns > 0.0
-            && (0.5..=64.0).contains(&self.exponent)
+            && [self.exponent, self.overlap].iter().all(|p| (0.5..=64.0).contains(p))
     }
 }
 
@@ -161,7 +169,7 @@ mod tests {
 
     fn term() -> PassesTerm {
         let ln = crate::math::ln;
-        let constants = [5e3, 1300.0, 16.0, 4.0, 1e-2, 10.0, 4.0].map(ln);
+        let constants = [5e3, 1300.0, 16.0, 4.0, 1e-2, 10.0, 4.0, 1.0].map(ln);
         PassesTerm::of(108, 40e6, &constants)
     }
 
