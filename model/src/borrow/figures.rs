@@ -27,6 +27,8 @@ pub(crate) struct Figures {
 /// What is known of a machine's rates for one variant, measured and stated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rates {
+    /// Whether the variant's constants depend on a rate of arithmetic.
+    computes: bool,
     /// Of the variant's own rows.
     flops: Rate,
     /// Of other variants with the same dtype.
@@ -96,6 +98,7 @@ impl Rates {
         let stated =
             dtype.and_then(|dtype| hardware.peak_tflop_s.get(dtype.name())).map(|peak| peak * 1e3);
         Rates {
+            computes: family == Family::Gemm,
             flops: Rate { sustained: own_flops(), stated },
             elsewhere: Rate { sustained: sustained(arithmetic(), flops), stated },
             memory: Rate { sustained: sustained(memory(), bytes), stated: hardware.memory_gb_s },
@@ -116,6 +119,7 @@ impl Rates {
             _ => rate,
         };
         Rates {
+            computes: self.computes,
             flops: forgotten(self.flops, other.flops),
             elsewhere: forgotten(self.elsewhere, other.elsewhere),
             memory: forgotten(self.memory, other.memory),
@@ -133,9 +137,11 @@ impl Rates {
             From::Variant => rates.flops,
             From::Elsewhere => rates.elsewhere,
         };
+        let settled = || arithmetic(self).settled(lenders.iter().map(arithmetic));
         Some(Figures {
             units: machine.hardware.units?,
-            flops_per_ns: arithmetic(self).settled(lenders.iter().map(arithmetic))?,
+            // What only moves bytes needs none, and may be of a dtype that nobody multiplies.
+            flops_per_ns: if self.computes { settled()? } else { 1.0 },
             memory_bytes_per_ns: self.memory.settled(lenders.iter().map(|rates| rates.memory))?,
             cache_bytes: machine.hardware.cache_bytes? as f64,
         })

@@ -46,9 +46,6 @@ pub(crate) struct PassesTerm {
     row_ns: f64,
     /// Exponent of the p-norm of traffic and units.
     exponent: f64,
-    /// The same of launch and both: 1 where a launch ends before work begins, more where it
-    /// goes on beside.
-    overlap: f64,
 }
 
 /// The parts of one point.
@@ -73,7 +70,6 @@ impl PassesTerm {
             element_ns: constant(4),
             row_ns: constant(5),
             exponent: constant(6),
-            overlap: constant(7),
         }
     }
 
@@ -98,8 +94,7 @@ impl PassesTerm {
     }
 
     fn joined_ns(&self, parts: &Parts) -> f64 {
-        let work = joined(parts.memory_ns, parts.units_ns, self.exponent);
-        joined(self.launch_ns, work, self.overlap)
+        self.launch_ns + joined(parts.memory_ns, parts.units_ns, self.exponent)
     }
 
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
@@ -140,7 +135,7 @@ impl PassesTerm {
             && possible(&[self.spill, self.steepness, self.element_ns, self.row_ns])
             && self.launch_ns > 0.0
             && self.memory_bytes_per_ns > 0.0
-            && [self.exponent, self.overlap].iter().all(|p| (0.5..=64.0).contains(p))
+            && (0.5..=64.0).contains(&self.exponent)
     }
 }
 
@@ -169,7 +164,7 @@ mod tests {
 
     fn term() -> PassesTerm {
         let ln = crate::math::ln;
-        let constants = [5e3, 1300.0, 16.0, 4.0, 1e-2, 10.0, 4.0, 1.0].map(ln);
+        let constants = [5e3, 1300.0, 16.0, 4.0, 1e-2, 10.0, 4.0].map(ln);
         PassesTerm::of(108, 40e6, &constants)
     }
 

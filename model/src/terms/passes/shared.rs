@@ -19,7 +19,7 @@ pub(crate) struct SharedPasses {
 
 /// Bounds of the shared constants. Units hold 8 to 16 blocks at a time, each with a row (CUDA
 /// C++ programming guide, technical specifications): the spill lies around that.
-fn bounds(parties: &[Vec<MemoryPoint>]) -> [Bounded; 7] {
+fn bounds(parties: &[Vec<MemoryPoint>]) -> [Bounded; 6] {
     let mut all = [
         // What is sustained was measured on ops of one pass: here it is their rate.
         Bounded::fixed(0.0),
@@ -29,7 +29,6 @@ fn bounds(parties: &[Vec<MemoryPoint>]) -> [Bounded; 7] {
         Bounded::log(1.0, 50.0, 1e4),
         // Units work while memory delivers: between the root of the squares and the larger.
         Bounded::log(2.0, 4.0, 8.0),
-        Bounded::log(1.0, 2.0, 8.0),
     ];
     // One pass over elements that have no rows: traffic is all there is.
     if parties.iter().flatten().all(|point| point.op.is_elementwise()) {
