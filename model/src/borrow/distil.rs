@@ -21,10 +21,14 @@ use crate::terms::{AnalyticalTerm, Features};
 /// Residuals beyond this are throttled rows or worse: smooth regressions would follow them.
 const FARTHEST: f64 = 0.7;
 
-/// A law and two regressions of what it leaves.
+/// Residuals beyond these count as these in a forest each: one follows the mean of the rows, the
+/// other rather their middle.
+const CLIPS: [f64; 2] = [0.5, 0.06];
+
+/// A law and two kinds of regressions of what it leaves.
 struct Teacher {
     law: AnalyticalTerm,
-    trees: Correction,
+    forests: [Correction; CLIPS.len()],
     kriged: Option<Kriged>,
 }
 
@@ -41,7 +45,8 @@ impl Teacher {
         let points: Vec<&Point> = rows.iter().map(|row| row.point).collect();
         let kriged = coordinates(law, &points)
             .and_then(|inputs| Kriging.fit(&DatasetBase::new(inputs, residuals)).ok());
-        Teacher { law: law.clone(), trees: Candidate::SmallTrees.fit(&lessons), kriged }
+        let forests = CLIPS.map(|clip| Candidate::SmallTrees { clip }.fit(&lessons));
+        Teacher { law: law.clone(), forests, kriged }
     }
 
     /// Log times of `points`.
@@ -51,7 +56,10 @@ impl Teacher {
             .iter()
             .map(|point| {
                 let law = self.law.log_ns(point, &mut features);
-                (law, self.trees.log_ratio(&features, &point.parameters()))
+                let parameters = point.parameters();
+                let forests = self.forests.iter();
+                let sum: f64 = forests.map(|f| f.log_ratio(&features, &parameters)).sum();
+                (law, sum / CLIPS.len() as f64)
             })
             .collect();
         let smooth: Option<Array1<f64>> = self

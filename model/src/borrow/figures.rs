@@ -5,7 +5,7 @@
 //! peak. Where nothing was measured, the description is scaled by the share that the lenders
 //! reach of theirs. What constants are divided by these figures is left to the terms.
 
-use kernelgauge_data::{Dtype, Family, Machine};
+use kernelgauge_data::{CopyDirection, Dtype, Family, Machine, Point};
 
 use crate::fit::Group;
 use crate::math::{exp, ln, quantile};
@@ -27,8 +27,22 @@ pub(crate) struct Figures {
 /// What is known of a machine's rates for one variant, measured and stated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rates {
+    /// Whether the variant's constants depend on a rate of arithmetic.
+    computes: bool,
+    /// Of the variant's own rows.
     flops: Rate,
+    /// Of other variants with the same dtype.
+    elsewhere: Rate,
     memory: Rate,
+}
+
+/// Which rows a rate of arithmetic comes from: like has to be compared with like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum From {
+    /// The variant's own.
+    Variant,
+    /// Those of other variants with the same dtype.
+    Elsewhere,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +71,7 @@ impl Rates {
     /// The rates of `machine` for a variant whose rows are `rows`, among all its `groups`. A
     /// borrower gives none: through them its constants are adapted, tiles and waves considered.
     pub(super) fn of(
-        family: Family,
+        (family, variant): (Family, &str),
         dtype: Option<Dtype>,
         rows: Option<&[Row<'_>]>,
         groups: &[Group<'_>],
@@ -68,24 +82,33 @@ impl Rates {
             let same = groups.iter().filter(move |group| group.family == wanted);
             same.flat_map(|group| group.rows.iter())
         };
-        let arithmetic = || of_family(Family::Gemm).filter(|row| row.point.dtype() == dtype);
+        let arithmetic = || {
+            let others = groups.iter().filter(|g| g.family == Family::Gemm && g.name != variant);
+            others.flat_map(|g| g.rows.iter()).filter(|row| row.point.dtype() == dtype)
+        };
         let of_variant = rows.filter(|_| family == Family::Gemm);
         let own_flops = || sustained(of_variant?.iter(), flops);
         let memory = || {
             let moved = of_family(Family::Memory).chain(of_family(Family::Copy));
             let cache = hardware.cache_bytes.unwrap_or(0) as f64;
-            // What lies in the cache says nothing about the memory behind it.
-            moved.filter(move |row| bytes(row) > 4.0 * cache)
+            // What lies in the cache says nothing about the memory behind it, and what passes
+            // over its operands more than once moves more than is counted.
+            moved.filter(move |row| bytes(row) > 4.0 * cache && passes_once(row.point))
         };
+        let stated =
+            dtype.and_then(|dtype| hardware.peak_tflop_s.get(dtype.name())).map(|peak| peak * 1e3);
         Rates {
-            flops: Rate {
-                sustained: own_flops().or_else(|| sustained(arithmetic(), flops)),
-                stated: dtype
-                    .and_then(|dtype| hardware.peak_tflop_s.get(dtype.name()))
-                    .map(|peak| peak * 1e3),
-            },
+            computes: family == Family::Gemm,
+            flops: Rate { sustained: own_flops(), stated },
+            elsewhere: Rate { sustained: sustained(arithmetic(), flops), stated },
             memory: Rate { sustained: sustained(memory(), bytes), stated: hardware.memory_gb_s },
         }
+    }
+
+    /// Where the figures of a borrower with these rates come from, and those of its lenders.
+    pub(super) fn from(&self, lenders: &[Rates]) -> From {
+        let all = lenders.iter().all(|rates| rates.elsewhere.sustained.is_some());
+        if all && self.elsewhere.sustained.is_some() { From::Elsewhere } else { From::Variant }
     }
 
     /// These rates as a machine would state them that knows as much of its own as `other`: what
@@ -96,19 +119,40 @@ impl Rates {
             _ => rate,
         };
         Rates {
+            computes: self.computes,
             flops: forgotten(self.flops, other.flops),
+            elsewhere: forgotten(self.elsewhere, other.elsewhere),
             memory: forgotten(self.memory, other.memory),
         }
     }
 
     /// The figures of `machine`; none where neither measurements nor description give one.
-    pub(super) fn figures(&self, machine: &Machine, lenders: &[Rates]) -> Option<Figures> {
+    pub(super) fn figures(
+        &self,
+        machine: &Machine,
+        lenders: &[Rates],
+        from: From,
+    ) -> Option<Figures> {
+        let arithmetic = |rates: &Rates| match from {
+            From::Variant => rates.flops,
+            From::Elsewhere => rates.elsewhere,
+        };
+        let settled = || arithmetic(self).settled(lenders.iter().map(arithmetic));
         Some(Figures {
             units: machine.hardware.units?,
-            flops_per_ns: self.flops.settled(lenders.iter().map(|rates| rates.flops))?,
+            // What only moves bytes needs none, and may be of a dtype that nobody multiplies.
+            flops_per_ns: if self.computes { settled()? } else { 1.0 },
             memory_bytes_per_ns: self.memory.settled(lenders.iter().map(|rates| rates.memory))?,
             cache_bytes: machine.hardware.cache_bytes? as f64,
         })
+    }
+}
+
+fn passes_once(point: &Point) -> bool {
+    match point {
+        Point::Memory(memory) => memory.op.is_elementwise(),
+        Point::Copy(copy) => copy.direction == CopyDirection::DeviceToDevice,
+        _ => false,
     }
 }
 

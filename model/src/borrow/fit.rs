@@ -123,8 +123,8 @@ fn unplaced(residual: f64) -> interval::Held {
     interval::Held { gap: 0.0, log_ns: 0.0, residual }
 }
 
-/// The laws that few rows are taught by: adapted from lenders, fitted alone, and the lenders'
-/// as it is, whose errors differ most.
+/// The laws that few rows are taught by: fitted alone, and of each lender adapted and as it is.
+/// How near lenders are does not matter here, only that their laws err in other ways.
 fn laws(
     task: &VariantTask<'_>,
     rows: &[Row<'_>],
@@ -132,8 +132,12 @@ fn laws(
 ) -> Vec<AnalyticalTerm> {
     let alone = AnalyticalTerm::fit(task.family, rows, &[], task.machine, task.cache);
     let Some((loans, lent)) = lent else { return vec![alone] };
-    let adapted = lent.term.adapted(&loans.figures, rows);
-    vec![alone, adapted, lent.term.of(&loans.figures, None)]
+    let mut laws = vec![alone];
+    for term in &lent.each {
+        laws.push(term.adapted(&loans.figures, rows));
+        laws.push(term.of(&loans.figures, None));
+    }
+    laws
 }
 
 /// A model of few rows; what is held out of it is taught anew.

@@ -6,7 +6,7 @@
 
 use kernelgauge_data::{DataSet, Family, Machine, Point};
 
-use super::figures::{Figures, Rates};
+use super::figures::{Figures, From, Rates};
 use crate::correction::{Candidate, Correction, Lessons};
 use crate::fit::{Group, VariantTask, groups};
 use crate::math::{Stream, ln};
@@ -65,12 +65,15 @@ pub(super) struct Loans<'loan, 'data> {
     /// The figures of the borrower, and what they were settled from.
     pub figures: Figures,
     rates: Rates,
+    from: From,
     borrower: &'loan Machine,
 }
 
 /// What was borrowed: a law and a correction, tried on the lenders themselves.
 pub(super) struct Lent {
     pub term: SharedTerm,
+    /// The law of every lender by itself, near or not.
+    pub each: Vec<SharedTerm>,
     pub correction: Correction,
     /// What lenders' times exceeded by what the others said of them.
     pub residuals: Vec<f64>,
@@ -94,20 +97,23 @@ impl<'loan, 'data> Loans<'loan, 'data> {
             .filter_map(|lender| {
                 let rows = &lender.group(task)?.rows[..];
                 let machine = lender.machine;
-                let rates = Rates::of(task.family, dtype, Some(rows), &lender.groups, machine);
-                rates.figures(machine, &[])?;
+                let of = (task.family, task.name);
+                let rates = Rates::of(of, dtype, Some(rows), &lender.groups, machine);
+                rates.figures(machine, &[], From::Variant)?;
                 Some(Loan { machine, rows, rates })
             })
             .collect();
         let others: Vec<Group<'_>> =
             groups.iter().filter(|group| group.name != task.name).cloned().collect();
-        let rates = Rates::of(task.family, dtype, None, &others, task.machine);
+        let rates = Rates::of((task.family, task.name), dtype, None, &others, task.machine);
         let lent: Vec<Rates> = loans.iter().map(|loan| loan.rates).collect();
-        let figures = rates.figures(task.machine, &lent)?;
+        let from = rates.from(&lent);
+        let figures = rates.figures(task.machine, &lent, from)?;
         if loans.is_empty() {
             return None;
         }
-        Some(Loans { family: task.family, loans, figures, rates, borrower: task.machine })
+        let (family, borrower) = (task.family, task.machine);
+        Some(Loans { family, loans, figures, rates, from, borrower })
     }
 
     /// Names of the machines that lend to the borrower.
@@ -142,21 +148,31 @@ impl<'loan, 'data> Loans<'loan, 'data> {
         others().filter(|index| far(*index) <= nearest + AS_NEAR).collect()
     }
 
-    /// The law and the lessons of what it leaves, of these lenders.
-    fn pooled(&self, of: &[usize]) -> Option<(SharedTerm, Lessons)> {
-        let figures = |index: &usize| {
+    /// Figures and rows of these lenders.
+    fn parties(&self, of: &[usize]) -> Vec<Party<'_, 'data>> {
+        let party = |index: &usize| {
             let loan = &self.loans[*index];
-            Some((loan, loan.rates.figures(loan.machine, &[])?))
+            Some(Party {
+                figures: loan.rates.figures(loan.machine, &[], self.from)?,
+                rows: loan.rows,
+            })
         };
-        let with: Vec<(&Loan<'_, '_>, Figures)> = of.iter().filter_map(figures).collect();
-        let parties: Vec<Party<'_, '_>> = with
-            .iter()
-            .map(|(loan, figures)| Party { figures: *figures, rows: loan.rows })
-            .collect();
+        of.iter().filter_map(party).collect()
+    }
+
+    /// The law of these lenders.
+    fn law(&self, of: &[usize]) -> Option<SharedTerm> {
+        let parties = self.parties(of);
         if parties.is_empty() {
             return None;
         }
-        let term = SharedTerm::fit(self.family, &parties)?;
+        SharedTerm::fit(self.family, &parties)
+    }
+
+    /// The law and the lessons of what it leaves, of these lenders.
+    fn pooled(&self, of: &[usize]) -> Option<(SharedTerm, Lessons)> {
+        let term = self.law(of)?;
+        let parties = self.parties(of);
         let mut lessons = Lessons::default();
         for (index, party) in parties.iter().enumerate() {
             let own = term.of(&party.figures, Some(index));
@@ -181,7 +197,8 @@ impl<'loan, 'data> Loans<'loan, 'data> {
         let share = (0..SHARES.len()).reduce(better).unwrap_or(0);
         let of = |share: usize| tried.iter().flat_map(|of| of[share].iter().copied()).collect();
         let correction = scaled(lessons, SHARES[share]);
-        Some(Lent { term, correction, residuals: of(share), analytical: of(0) })
+        let each = (0..self.loans.len()).filter_map(|index| self.law(&[index])).collect();
+        Some(Lent { term, each, correction, residuals: of(share), analytical: of(0) })
     }
 
     /// What a lender's times exceed by what the others say of it, by share of the correction.
@@ -190,7 +207,7 @@ impl<'loan, 'data> Loans<'loan, 'data> {
         let (term, lessons) = self.pooled(&of)?;
         let loan = &self.loans[index];
         let others: Vec<Rates> = of.iter().map(|other| self.loans[*other].rates).collect();
-        let figures = loan.rates.known_as(&self.rates).figures(loan.machine, &others)?;
+        let figures = loan.rates.known_as(&self.rates).figures(loan.machine, &others, self.from)?;
         let own = term.of(&figures, None);
         let full = scaled(lessons, 1.0);
         let mut features = Features::new();

@@ -48,8 +48,11 @@ pub(crate) enum Candidate {
         /// Whether rows far off count little, and each tree sees a part of the features.
         robust: bool,
     },
-    /// Many trees of few leaves, for few rows.
-    SmallTrees,
+    /// Many trees of few leaves, for few rows; residuals beyond `clip` count as that.
+    SmallTrees {
+        /// In log time.
+        clip: f64,
+    },
     /// Many trees, for what others learned before.
     ManyTrees,
 }
@@ -109,9 +112,9 @@ impl Candidate {
                 let params = if robust { params.robust() } else { params };
                 fit_trees(lessons, params).map_or(Correction::None, Correction::Trees)
             }
-            Candidate::SmallTrees => {
-                fit_trees(lessons, TreesParams::of(300, 15).learning_rate(0.05))
-                    .map_or(Correction::None, Correction::Trees)
+            Candidate::SmallTrees { clip } => {
+                let params = TreesParams::of(300, 15).learning_rate(0.05).clipped(clip);
+                fit_trees(lessons, params).map_or(Correction::None, Correction::Trees)
             }
             Candidate::ManyTrees => fit_trees(lessons, TreesParams::of(300, 31).learning_rate(0.1))
                 .map_or(Correction::None, Correction::Trees),

@@ -4,7 +4,7 @@
 //! logarithms.
 
 use crate::least_squares::{Bounded, Solution, minimise};
-use crate::math::{exp, ln};
+use crate::math::{ln, pow};
 use crate::rows::Row;
 
 /// Rows that tell a party's constants; more only take time.
@@ -113,13 +113,13 @@ pub(super) fn scaled(shared: &[f64], rates: &[f64]) -> Vec<f64> {
     shared.iter().zip(rates).map(|(share, rate)| share + ln(*rate)).collect()
 }
 
-/// The p-norm of two times; `exponent` as a logarithm.
+/// The p-norm of two times.
 pub(super) fn joined(a: f64, b: f64, exponent: f64) -> f64 {
     let larger = a.max(b);
     if larger <= 0.0 {
         return 0.0;
     }
-    let p = exp(exponent);
-    let power = |value: f64| crate::math::pow(value / larger, p);
-    larger * crate::math::pow(power(a) + power(b), 1.0 / p)
+    let p = exponent;
+    let power = |value: f64| pow(value / larger, p);
+    larger * pow(power(a) + power(b), 1.0 / p)
 }

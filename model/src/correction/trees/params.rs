@@ -93,6 +93,12 @@ impl TreesParams {
         self
     }
 
+    /// Residuals beyond this count as this.
+    pub(crate) fn clipped(mut self, clip: f64) -> Self {
+        self.0.clip = clip;
+        self
+    }
+
     /// The hyper-parameters, for tests that vary them all.
     #[cfg(test)]
     pub(crate) fn with(change: impl FnOnce(&mut TreesValidParams)) -> Self {

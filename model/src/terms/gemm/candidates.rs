@@ -105,10 +105,11 @@ impl GemmTerm {
             waves(in_flight[index]) * per_wave
         });
         let half = self.occupancy_half;
+        let traffic_ns = self.traffic_ns(shape);
         let memory_ns = in_flight.map(|in_flight| {
             let partly = in_flight * (1.0 + half) / (in_flight + half);
             let occupied = if in_flight < 1.0 { partly } else { 1.0 };
-            shape.bytes * self.prepared.memory_ns_per_byte / occupied
+            traffic_ns / occupied
         });
         let cache_ns: Each = std::array::from_fn(|index| {
             let loaded = tiles[index] * sides[index] * depth[index] * shape.element_size;
@@ -140,6 +141,16 @@ impl GemmTerm {
             tiles,
             best,
         }
+    }
+
+    /// What operands and result take once; those that stayed in the cache at its rate.
+    fn traffic_ns(&self, shape: &Shape) -> f64 {
+        let from_memory = shape.bytes * self.prepared.memory_ns_per_byte;
+        let Some(resident) = self.resident_bytes else { return from_memory };
+        let beyond = shape.bytes * shape.bytes;
+        let beyond = beyond / (beyond + resident * resident).max(1.0);
+        let from_cache = shape.bytes * self.prepared.cache_ns_per_byte;
+        beyond * from_memory + (1.0 - beyond) * from_cache.min(from_memory)
     }
 
     /// The only candidate of a machine without tiles.

@@ -54,6 +54,9 @@ pub(crate) struct GemmTerm {
     /// The only way to cut products that the library takes; any of them where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     only: Option<usize>,
+    /// Bytes that stay in the cache from one product to the next; none where operands rotate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resident_bytes: Option<f64>,
     #[serde(skip)]
     prepared: Prepared,
 }
@@ -83,6 +86,7 @@ impl GemmTerm {
             occupancy_half: constant(7),
             sharpness,
             only: None,
+            resident_bytes: None,
             prepared: Prepared::default(),
         };
         term.prepare();
@@ -161,6 +165,7 @@ impl GemmTerm {
             && rates.iter().all(|rate| *rate > 0.0)
             && self.launch_ns > 0.0
             && self.sharpness <= 4
+            && self.resident_bytes.is_none_or(|bytes| possible(&[bytes]))
             && self.only.is_none_or(|only| only < CANDIDATES)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct PassesTerm {
     /// Time of an element, and of a row, on one unit.
     element_ns: f64,
     row_ns: f64,
-    /// Exponent of the p-norm.
+    /// Exponent of the p-norm of traffic and units.
     exponent: f64,
 }
 
@@ -90,14 +90,17 @@ impl PassesTerm {
     }
 
     fn total_ns(&self, point: &MemoryPoint) -> f64 {
-        let parts = self.of_point(point);
-        self.launch_ns + joined(parts.memory_ns, parts.units_ns, ln(self.exponent))
+        self.joined_ns(&self.of_point(point))
+    }
+
+    fn joined_ns(&self, parts: &Parts) -> f64 {
+        self.launch_ns + joined(parts.memory_ns, parts.units_ns, self.exponent)
     }
 
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
         let Point::Memory(point) = point else { return 0.0 };
         let parts = self.of_point(point);
-        let total = self.launch_ns + joined(parts.memory_ns, parts.units_ns, ln(self.exponent));
+        let total = self.joined_ns(&parts);
         let [rows, columns] = [point.rows, point.columns].map(|value| value as f64);
         let units = f64::from(self.units.max(1));
         for value in [rows, columns, point.elements() as f64, rows / units] {
