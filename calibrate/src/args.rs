@@ -90,8 +90,9 @@ pub struct MeasureArguments {
 
     /// Time for the whole command, fit and report included, such as `60s`, `10m` or `1h30m`.
     ///
-    /// A quarter is kept for fit and report. The plan is ordered so that whatever part of it
-    /// fits covers the whole domain; a later run without a budget measures the rest.
+    /// A quarter is kept for fit and report. The first pass covers the whole domain; after it
+    /// points are chosen by where models would be least sure for what they cost. A later run
+    /// without a budget measures the rest.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
 

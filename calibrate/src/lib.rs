@@ -12,7 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
-pub mod clock;
+pub mod choice;
+mod clock;
 pub mod collect;
 pub mod columns;
 pub mod commands;

@@ -372,6 +372,9 @@ fn data_of_another_machine_and_of_nothing_in_common_are_refused() {
     let said = calibrate(&folder, "thin copy --check gemm");
     assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{}", said.stderr);
     assert!(said.stderr.contains("no variant in common"), "{}", said.stderr);
+    let said = calibrate(&folder, "evaluate copy --sweep");
+    assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{}", said.stderr);
+    assert!(said.stderr.contains("no variant has enough points"), "{}", said.stderr);
     let said = calibrate(&folder, "evaluate copy --ops gemm");
     assert_eq!(said.code, 2);
     assert_eq!(said.stderr, "error: there is no gemm here\nhint: there is copy\n");

@@ -66,6 +66,11 @@ pub struct EvaluateArguments {
     )]
     pub fresh: Option<u32>,
 
+    /// Let the table answer for the machine, and say how few of its points would have been enough:
+    /// chosen as `--budget` chooses, evenly, and at random.
+    #[arg(long, conflicts_with = "fresh")]
+    pub sweep: bool,
+
     /// Device for `--fresh`.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: String,

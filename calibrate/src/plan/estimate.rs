@@ -4,7 +4,7 @@
 //! corrected by what points really take while a run goes on (`sweep::pace`). It never reaches
 //! a model.
 
-use kernelgauge_data::{CacheState, CopyDirection, Dtype, Links, Nanos, Point};
+use kernelgauge_data::{CacheState, CopyDirection, Dtype, Links, Machine, Nanos, Point};
 
 /// Rates of a modest pair of processor cores.
 pub const PROCESSOR: Rates = Rates {
@@ -38,6 +38,11 @@ const SAMPLE: f64 = 2e5;
 /// Executions for warm-up and verification, and samples until the median is known.
 const WARM_UP: f64 = 4.0;
 const SAMPLES: f64 = 24.0;
+
+/// The rates of a machine: those of a processor where it was one that was measured.
+pub fn rates_of(machine: &Machine) -> Rates {
+    if machine.software.contains_key("gemm") { PROCESSOR } else { GPU }
+}
 
 /// How fast a device is guessed to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,9 +111,14 @@ impl Rates {
     /// Everything that happens to `point`: operands, verification, warm-up and samples, of which
     /// sampling is cut at `limit`.
     pub fn whole(self, point: &Point, cache: CacheState, limit: Nanos) -> Nanos {
+        self.whole_of(point, cache, limit, self.execution(point))
+    }
+
+    /// The same where one execution is known to take `one`.
+    pub fn whole_of(self, point: &Point, cache: CacheState, limit: Nanos, one: Nanos) -> Nanos {
         let cold = if cache == CacheState::Cold { self.cold_bytes } else { 0.0 };
         let operands = operand_bytes(point).max(cold);
-        let one = self.execution(point).as_f64();
+        let one = one.as_f64();
         let sampling = (SAMPLES * one.max(SAMPLE)).min(limit.as_f64().max(one));
         let filling = operands / self.fill_gb_s(point);
         let product = if let Point::Gemm(_) = point { self.product_overhead } else { 0.0 };

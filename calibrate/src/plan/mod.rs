@@ -12,7 +12,7 @@ mod catalogue;
 mod collective;
 mod copy;
 mod embedding;
-mod estimate;
+pub mod estimate;
 mod gemm;
 mod gpu;
 mod memory;

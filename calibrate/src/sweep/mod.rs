@@ -7,10 +7,12 @@
 //! and say nothing about the points. A point during which other programs had the processor is measured
 //! once more some time later, and the better outcome counts.
 //!
-//! Left to others: the order (`plan`; in the last pass of collectives `bends`), one point (`measure`), durability (`journal`), and what
+//! Left to others: the order (`plan`; under a budget `doubtful`, in the last pass of collectives
+//! `bends`), one point (`measure`), durability (`journal`), and what
 //! is made of the result (`finish`).
 
 mod bends;
+mod doubtful;
 pub mod pace;
 mod queue;
 pub mod sentinel;
@@ -33,6 +35,7 @@ use crate::measure::{MeasureOptions, NotTaken, Taken, measure};
 use crate::plan::{Candidate, Plan};
 use crate::progress::Progress;
 use bends::Bends;
+use doubtful::Doubtful;
 use pace::Pace;
 use queue::{Queue, Turn};
 use watcher::Watcher;
@@ -88,6 +91,7 @@ pub fn run(
     progress: &mut Progress<'_>,
 ) -> Result<End, JournalError> {
     let todo = left_to_do(setting, contents);
+    let outcomes = contents.records().into_keys().collect();
     let mut bends = Bends::default();
     for (index, record) in contents.records() {
         bends.note(setting.plan, index, record);
@@ -104,6 +108,8 @@ pub fn run(
         watcher: Watcher::new(setting, progress, todo.len()),
         pace: Pace::default(),
         bends,
+        doubtful: Doubtful::new(setting),
+        outcomes,
         failed_in_a_row: Vec::new(),
         given_up: BTreeMap::new(),
         worked: true,
@@ -165,6 +171,10 @@ struct Sweep<'s, 'w> {
     watcher: Watcher<'s, 'w>,
     pace: Pace,
     bends: Bends,
+    /// Whether and when the order is decided anew.
+    doubtful: Option<Doubtful>,
+    /// Points that have an outcome.
+    outcomes: BTreeSet<usize>,
     /// The families of the points that failed since one did not.
     failed_in_a_row: Vec<Family>,
     /// Families that are not attempted any more, with the failure.
@@ -179,6 +189,7 @@ impl Sweep<'_, '_> {
         let sentinel = sentinel::choose(self.setting.plan, self.setting.selected, &can);
         let mut passed_over = false;
         let mut measured = 0;
+        self.decide_order(&mut queue);
         while let Some(turn) = self.next(&mut queue) {
             if self.setting.interrupt.requested() {
                 return Ok(End::Interrupted);
@@ -202,6 +213,7 @@ impl Sweep<'_, '_> {
                 After::Done => queue.note(false),
             }
             measured += 1;
+            self.decide_order(&mut queue);
             if let Condition::Lost(what) = self.device.condition() {
                 return Ok(End::DeviceGone(what));
             }
@@ -213,6 +225,15 @@ impl Sweep<'_, '_> {
             self.read_sentinel(sentinel)?;
         }
         Ok(if passed_over { End::BudgetUsed } else { End::Finished })
+    }
+
+    /// Puts what is left in the order of doubt, where it is time to.
+    fn decide_order(&mut self, queue: &mut Queue) {
+        let due = |doubtful: &&mut Doubtful| doubtful.is_due(self.outcomes.len());
+        let Some(doubtful) = self.doubtful.as_mut().filter(due) else { return };
+        let todo: Vec<usize> = queue.left().collect();
+        let (machine, outcomes) = (self.device.machine(), self.outcomes.len());
+        queue.arrange(doubtful.order(self.setting, &machine, self.contents, outcomes, &todo));
     }
 
     /// The next turn; in the last pass what is measured of a curve has a say.
@@ -289,6 +310,7 @@ impl Sweep<'_, '_> {
             self.append(Entry::Point { index, record })?;
         }
         self.watcher.done += usize::from(!again);
+        self.outcomes.insert(index);
         let took = self.setting.clock.elapsed().saturating_sub(began);
         self.pace.observe(family, self.guess(index), took);
         Ok(if contended { After::Contended } else { After::Done })

@@ -54,6 +54,11 @@ impl Queue {
         }
     }
 
+    /// Puts the points without an outcome in another order.
+    pub fn arrange(&mut self, order: Vec<usize>) {
+        self.todo = order.into();
+    }
+
     /// Notes whether other programs had the processor during the last turn.
     pub fn note(&mut self, busy: bool) {
         self.busy = busy;

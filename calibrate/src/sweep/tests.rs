@@ -202,3 +202,58 @@ fn contended_points_are_flagged_and_measured_anew_when_the_machine_is_quiet() {
     assert_eq!((end, flagged(&contents)), (End::Finished, 0));
     assert_eq!(points(&contents), bench.selected.len() + shared);
 }
+
+/// The points in the order they got an outcome.
+fn order(contents: &Contents) -> Vec<usize> {
+    let point = |entry: &Entry| match entry {
+        Entry::Point { index, .. } => Some(*index),
+        _ => None,
+    };
+    contents.entries.iter().filter_map(point).collect()
+}
+
+/// A first pass of forty points and 220 of the others.
+fn bench_of_passes(name: &str) -> Bench {
+    let mut bench = Bench::new(name);
+    let families = vec![Family::Copy, Family::Memory];
+    let all = bench.plan.select(&Selection { families, deepest: crate::plan::DEEPEST });
+    let level = |index: &&usize| bench.plan.points[**index].level;
+    let mut selected: Vec<usize> =
+        all.iter().filter(|index| level(index) == 0).take(40).copied().collect();
+    selected.extend(all.iter().filter(|index| level(index) > 0).take(220));
+    bench.selected = selected;
+    bench
+}
+
+#[test]
+fn under_a_budget_doubt_decides_after_the_first_pass_and_a_cut_run_goes_on_the_same() {
+    let mut bench = bench_of_passes("doubt");
+    let (_, planned) = bench.run(&mut device());
+    assert_eq!(order(&planned), bench.selected);
+    let path = bench.folder.join(FILE_NAME);
+    std::fs::remove_file(&path).unwrap();
+    let budget = |bench: &mut Bench| {
+        let simulated = device();
+        bench.clock = Clock::Virtual(simulated.clock());
+        bench.until = Some(Duration::from_secs(100_000));
+        simulated
+    };
+    let mut simulated = budget(&mut bench);
+    let (end, whole) = bench.run(&mut simulated);
+    assert_eq!(end, End::Finished);
+    let whole = order(&whole);
+    assert_eq!(whole[..40], bench.selected[..40]);
+    assert_ne!(whole, bench.selected);
+    let (mut sorted, mut all) = (whole.clone(), bench.selected.clone());
+    sorted.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(sorted, all);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let ends: Vec<usize> = text.match_indices('\n').map(|(end, _)| end + 1).collect();
+    for end in ends.iter().skip(20).step_by(50) {
+        std::fs::write(&path, &text[..*end]).unwrap();
+        let mut simulated = budget(&mut bench);
+        let (_, resumed) = bench.run(&mut simulated);
+        assert_eq!(order(&resumed), whole);
+    }
+}

@@ -11,6 +11,8 @@ pub mod check;
 mod kernels;
 mod order;
 
+pub use order::lattice;
+
 use std::collections::BTreeMap;
 
 use kernelgauge_data::{Bytes, DataSet, Diagnostic, Family, Record};

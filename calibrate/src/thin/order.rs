@@ -83,6 +83,12 @@ fn of_variant(records: &[&Record], indices: &[usize], offset: f64) -> Vec<Remova
     candidates.into_iter().map(|(_, removal)| removal).collect()
 }
 
+/// A number between 0 and 1 for each point of a variant: those below any share are spread evenly.
+pub fn lattice<'a>(points: impl Iterator<Item = &'a Point> + Clone, seed: u64) -> Vec<f64> {
+    let ranks = ranks(points.clone());
+    points.map(|point| number(point, &ranks, seed as f64 * AXIS_STEP).min(1.0)).collect()
+}
+
 /// The values of every parameter, in ascending order.
 type Ranks = Vec<Vec<u64>>;
 

@@ -25,7 +25,7 @@ use crate::progress::{Progress, Standing};
 use crate::sweep;
 
 /// Time to sample one point.
-const LIMIT: Nanos = Nanos::new(1_000_000_000);
+pub(super) const LIMIT: Nanos = Nanos::new(1_000_000_000);
 
 /// What to measure and with what.
 pub struct Request<'a> {

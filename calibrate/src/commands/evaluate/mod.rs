@@ -5,9 +5,10 @@ mod comparison;
 mod figures;
 mod fresh;
 mod held_out;
+mod sweep;
 
 use kernelgauge_data::{DataSet, ExitStatus, Family};
-use kernelgauge_model::{FitOptions, Model};
+use kernelgauge_model::{EvaluateOptions, FitOptions, Model};
 
 use super::{Surroundings, families};
 use crate::args::Format;
@@ -31,6 +32,9 @@ pub fn run(
     present.sort_unstable();
     present.dedup();
     let chosen = families(&arguments.ops, &present)?;
+    if arguments.sweep {
+        return how_few(&chosen, data, arguments, around);
+    }
     match arguments.fresh {
         Some(count) => against_fresh(count as usize, &chosen, &data, arguments, around),
         None => held_out::run(&chosen, data, arguments, around),
@@ -95,4 +99,34 @@ fn model_of(data: &DataSet, arguments: &EvaluateArguments) -> Result<Model, Comm
             Ok(Model::fit(data, &FitOptions { seed: arguments.seed, detail })?)
         }
     }
+}
+
+fn how_few(
+    chosen: &[Family],
+    mut data: DataSet,
+    arguments: &EvaluateArguments,
+    around: &mut Surroundings<'_>,
+) -> Result<ExitStatus, CommandError> {
+    data.records.retain(|record| chosen.contains(&record.point.family()));
+    let options = EvaluateOptions {
+        seed: arguments.seed,
+        bands: arguments.bands.clone(),
+        detail: arguments.detail.parse()?,
+        ..EvaluateOptions::default()
+    };
+    let report = sweep::evaluate(&data, &options);
+    let text = match arguments.format {
+        Format::Table => report.columns().text(),
+        Format::Markdown => report.columns().markdown(),
+        Format::Json => finish::json(&report)?,
+    };
+    if report.variants.is_empty() {
+        around.warn(
+            "no variant has enough points to tell how few would be enough",
+            Some("a thousand outside the lines held out; see what there is with `calibrate fit`"),
+        );
+        return Ok(ExitStatus::Findings);
+    }
+    print(around.stdout, &text)?;
+    Ok(ExitStatus::Success)
 }
