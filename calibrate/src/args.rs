@@ -4,6 +4,11 @@
 //! Parsing has no side effects and resolves nothing; the commands do. This file depends on clap
 //! and the standard library only, because the root package's build script includes it.
 
+#[path = "args/evaluate.rs"]
+pub mod evaluate;
+
+use evaluate::EvaluateArguments;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -301,6 +306,15 @@ pub struct FitArguments {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
+    /// Data set folder of another machine to borrow from, for what this one has few measurements
+    /// of or none; may be repeated.
+    ///
+    /// A folder whose `dataset.toml` only describes a machine is enough to borrow for it: units,
+    /// memory_gb_s, cache_bytes and peak_tflop_s, better with compute_capability. A measured
+    /// point or two of each kind make the answers far better.
+    #[arg(long, value_name = "DIR")]
+    pub borrow: Vec<PathBuf>,
+
     /// Seed of the cross-validation.
     #[arg(
         long,
@@ -310,64 +324,11 @@ pub struct FitArguments {
         allow_negative_numbers = true
     )]
     pub seed: u64,
-}
 
-/// What to evaluate and against what.
-#[derive(Debug, Args)]
-pub struct EvaluateArguments {
-    /// Data set folder, or a folder that `calibrate` wrote.
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-
-    /// Measure this many new random points per family and compare them with the model.
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = whole::<u32, 1, 10_000>,
-        allow_negative_numbers = true
-    )]
-    pub fresh: Option<u32>,
-
-    /// Let the table answer for the machine, and say how few of its points would have been enough:
-    /// chosen as `--budget` chooses, evenly, and at random.
-    #[arg(long, conflicts_with = "fresh")]
-    pub sweep: bool,
-
-    /// Device for `--fresh`.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: String,
-
-    /// Processor threads for `--fresh` [default: those of the data set].
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = whole::<usize, 1, MANY>,
-        allow_negative_numbers = true
-    )]
-    pub threads: Option<usize>,
-
-    /// Time a GPU gets to start, to prepare a point or to time a sample, before the process that
-    /// measures it is replaced; more where more is expected [default: 60s, 30s and 10s].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub deadline: Option<Duration>,
-
-    /// Families to evaluate [default: all].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub ops: Vec<String>,
-
-    /// Seed of the splits, or of the fresh points.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "0",
-        value_parser = whole::<u64, 0, { u64::MAX }>,
-        allow_negative_numbers = true
-    )]
-    pub seed: u64,
-
-    /// Format of the result on standard output.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub format: Format,
+    /// How finely corrections are learned: `standard`, `full` (the most accurate, in a model ten
+    /// times as large) or TREESxLEAVES.
+    #[arg(long, value_name = "LEVEL", default_value = "standard")]
+    pub detail: String,
 }
 
 /// What to compare, and which differences count.

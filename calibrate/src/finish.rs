@@ -52,7 +52,8 @@ pub fn run(
     data.write(&target.folder.join(SAMPLES))?;
     findings::warn(&data.records, &found, around);
     reasons::warn(&data.records, around);
-    let model = match Model::fit(&data, &FitOptions { seed: target.seed }) {
+    let model = match Model::fit(&data, &FitOptions { seed: target.seed, ..FitOptions::default() })
+    {
         Ok(model) => Some(model),
         Err(error) => {
             // To measure is what was just done: why there is nothing to fit has been said.

@@ -57,8 +57,8 @@ fn command(point: &Point) -> Option<String> {
             );
             if bag.direction == Direction::Backward {
                 text.push_str(" --direction backward");
-                if bag.optimizer == Optimizer::RowWiseAdagrad {
-                    text.push_str(" --optimizer rowwise_adagrad");
+                if bag.optimizer != Optimizer::Sgd {
+                    text.push_str(&format!(" --optimizer {}", bag.optimizer.name()));
                 }
             }
             text

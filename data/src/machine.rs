@@ -81,6 +81,9 @@ pub struct Hardware {
     pub memory_bytes: Option<u64>,
     /// Peak link bandwidth of one device, one direction, in decimal GB/s.
     pub link_gb_s: Option<f64>,
+    /// NVIDIA's compute capability, such as 8.9: which kernels libraries have for the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_capability: Option<f64>,
     /// Dense peak arithmetic in TFLOP/s (or TOP/s), by dtype name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub peak_tflop_s: BTreeMap<String, f64>,

@@ -10,7 +10,7 @@ use kernelgauge_data::{CacheState, Family, Machine, Point, Record};
 use rayon::prelude::*;
 
 use crate::correction::{Candidate, Correction};
-use crate::fit::{Kin, VariantTask, groups, lessons};
+use crate::fit::{Detail, Kin, VariantTask, groups, lessons};
 use crate::math::Stream;
 use crate::rows::Row;
 use crate::terms::{AnalyticalTerm, Features};
@@ -18,8 +18,9 @@ use crate::terms::{AnalyticalTerm, Features};
 /// Members of a committee: five tell a mean deviation within a third.
 const MEMBERS: u64 = 5;
 
-/// Trees of a member, a third of a model's.
-const ROUNDS: usize = 40;
+/// Trees of a member and their leaves, a quarter of a model's each.
+const TREES: usize = 40;
+const LEAVES: usize = 31;
 
 /// Fewest rows for trees, and for a regression: those of a model.
 const LEAST_FOR_TREES: usize = 200;
@@ -41,7 +42,7 @@ impl Committee {
         let candidate = match rows.len() {
             0..LEAST_FOR_QUADRATIC => return None,
             LEAST_FOR_QUADRATIC..LEAST_FOR_TREES => Candidate::Quadratic { l1_ratio: 0.0 },
-            _ => Candidate::Trees { rounds: ROUNDS },
+            _ => Candidate::Trees { trees: TREES, leaves: LEAVES, robust: false },
         };
         let term = task.term(rows);
         let all = lessons(rows, &term);
@@ -95,6 +96,7 @@ pub fn doubts(
                 machine,
                 kin: &kin,
                 seed,
+                detail: Detail::STANDARD,
             };
             let committee = Committee::of(&task, &group.rows)?;
             Some(((group.family, group.name.as_str(), group.cache), committee))

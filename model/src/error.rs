@@ -100,6 +100,14 @@ pub enum PredictError {
         /// What it lacks.
         reason: String,
     },
+    /// The machine's published figures do not give a time.
+    #[error("{machine} cannot be predicted from published figures: {reason}")]
+    NotDescribed {
+        /// The machine.
+        machine: String,
+        /// What is lacking.
+        reason: String,
+    },
     /// The part of the model file that would answer is damaged.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -197,9 +205,15 @@ impl Diagnostic for PredictError {
             PredictError::Parameters { measured, .. } => {
                 Some(format!("give each of {} once, and no other", measured.join(", ")))
             }
-            PredictError::UnknownFamily { have, .. } => {
+            PredictError::UnknownFamily { have, family, .. } => {
                 let names: Vec<&str> = have.iter().map(|family| family.name()).collect();
-                Some(format!("it has {}", names.join(", ")))
+                let instead = match family {
+                    Family::Embedding | Family::Memory => {
+                        "; `--basis described --extrapolate` answers from its published figures"
+                    }
+                    _ => "",
+                };
+                Some(format!("it has {}{instead}", names.join(", ")))
             }
             PredictError::UnknownVariant { machine, unknown, .. } => {
                 let known = unknown.known.join(", ");
@@ -217,6 +231,11 @@ impl Diagnostic for PredictError {
             }
             PredictError::Outside { .. } => Some(
                 "--extrapolate answers from the analytical term, with its wider interval"
+                    .to_owned(),
+            ),
+            PredictError::NotDescribed { .. } => Some(
+                "state `memory_gb_s` and `cache_bytes` under [machine.hardware] in dataset.toml, \
+                 or leave the basis out to ask the machine's own model"
                     .to_owned(),
             ),
             PredictError::NoReference { .. } => {

@@ -2,6 +2,7 @@
 
 use kernelgauge_data::{Nanos, Point, Shift};
 
+use crate::correction::Correction;
 use crate::domain::shown_value;
 use crate::held_out::RegionError;
 use crate::interval::Region;
@@ -9,6 +10,7 @@ use crate::lines::Position;
 use crate::math::{exp, log2};
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction};
 use crate::shape::with_parameters;
+use crate::terms::AnalyticalTerm;
 use crate::variant::{Estimate, VariantModel};
 
 /// An answer and what it is made of.
@@ -57,13 +59,17 @@ pub(crate) fn explain(
     let parameters = point.parameters();
     let location = model.domain.locate(&parameters);
     let line = (choice == BasisChoice::Best).then(|| model.lines.find(&parameters)).flatten();
-    let estimate = model.estimate(point, &parameters, location, line);
+    let estimate = if choice == BasisChoice::Best {
+        model.estimate(point, &parameters, location, line)
+    } else {
+        model.estimate_without_points(point, &parameters, location, line)
+    };
     Explanation {
         prediction,
         analytical: Nanos::saturating(exp(estimate.analytical)),
         correction: exp(estimate.correction),
         neighbours: exp(estimate.line),
-        correction_kind: model.correction.describe(),
+        correction_kind: model.correction_of(&parameters).describe(),
         steps: steps(model, point, choice, &estimate, &prediction),
         domain: domain_text(model, point, &estimate),
         nearest: nearest(model, point, &estimate),
@@ -98,9 +104,9 @@ fn steps(
         Basis::Learned => walk.to("learned regression", None, None, prediction.time),
         Basis::Reference => walk.to("published model", None, None, prediction.time),
         _ => {
-            walk_the_term(&mut walk, model, point, exp(estimate.analytical));
+            walk_the_term(&mut walk, &model.term, point, exp(estimate.analytical));
             if matches!(choice, BasisChoice::Best | BasisChoice::Hybrid) {
-                walk_the_rest(&mut walk, estimate);
+                walk_the_rest(&mut walk, model, point, estimate);
             }
         }
     }
@@ -112,8 +118,15 @@ fn steps(
     walk.steps
 }
 
-fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f64) {
-    let parts = model.term.parts(point);
+/// The parts of `term` alone, as steps that end at `total` nanoseconds.
+pub(crate) fn of_term(steps: &mut Vec<Step>, term: &AnalyticalTerm, point: &Point, total: f64) {
+    let mut walk = Walk::default();
+    walk_the_term(&mut walk, term, point, total);
+    steps.append(&mut walk.steps);
+}
+
+fn walk_the_term(walk: &mut Walk, term: &AnalyticalTerm, point: &Point, total: f64) {
+    let parts = term.parts(point);
     let last = parts.len().saturating_sub(1);
     let mut sum = 0.0;
     for (index, part) in parts.into_iter().enumerate() {
@@ -124,17 +137,18 @@ fn walk_the_term(walk: &mut Walk, model: &VariantModel, point: &Point, total: f6
     }
 }
 
-fn walk_the_rest(walk: &mut Walk, estimate: &Estimate) {
+fn walk_the_rest(walk: &mut Walk, model: &VariantModel, point: &Point, estimate: &Estimate) {
     if estimate.correction != 0.0 {
         let inside = estimate.location.status == DomainStatus::Inside;
-        let detail = (!inside).then(|| "of the nearest point inside, faded".to_owned());
+        let faded = !inside && !matches!(model.correction, Correction::Trees(_));
+        let detail = faded.then(|| "of the nearest point inside, faded".to_owned());
         let time = exp(estimate.analytical + estimate.correction);
         let factor = Some(exp(estimate.correction));
         walk.to("learned correction", detail, factor, Nanos::saturating(time));
     }
     if estimate.line != 0.0 {
         let time = Nanos::saturating(exp(estimate.log_ns()));
-        walk.to("measured neighbours", None, Some(exp(estimate.line)), time);
+        walk.to("measured neighbours", model.term.account(point), Some(exp(estimate.line)), time);
     }
 }
 
@@ -154,9 +168,19 @@ fn domain_text(model: &VariantModel, point: &Point, estimate: &Estimate) -> Stri
             Position::Before => format!("{axis} below {} on a measured line", value(place.point)),
             Position::After => format!("{axis} above {} on a measured line", value(place.point)),
         },
-        None => format!("measured: {}", model.domain.text(model.family)),
+        None => measured_text(model, estimate),
     };
     format!("{status} ({detail})")
+}
+
+/// Where the variant was measured, and by whom.
+fn measured_text(model: &VariantModel, estimate: &Estimate) -> String {
+    let lent = model.borrowed.as_ref().filter(|_| estimate.region == Region::Borrowed);
+    let Some(borrowed) = lent else {
+        return format!("measured: {}", model.domain.text(model.family));
+    };
+    let own = borrowed.own.as_ref().map_or("too little".to_owned(), |own| own.text(model.family));
+    format!("borrowed from {}; own measurements: {own}", borrowed.from.join(", "))
 }
 
 /// The neighbours on the same line; else the nearest points by distance in octaves.
@@ -190,11 +214,16 @@ fn nearest(model: &VariantModel, point: &Point, estimate: &Estimate) -> Vec<(Poi
 
 fn error_of(model: &VariantModel, estimate: &Estimate) -> Option<(&'static str, RegionError)> {
     let held_out = &model.held_out;
+    let lent = model.borrowed.as_ref().map(|borrowed| (borrowed.own.is_some(), borrowed.error));
     let (name, error) = match estimate.region {
         Region::Known { fresh: true, .. } if held_out.fresh.is_some() => {
             ("points of measured lines, at values never measured", held_out.fresh)
         }
         Region::Known { .. } => ("points of measured lines", held_out.known),
+        Region::Borrowed => match lent? {
+            (true, error) => ("sizes that only others measured", error),
+            (false, error) => ("each lender from the others", error),
+        },
         Region::Unseen { .. } => ("lines never measured", held_out.unseen),
         Region::Near { .. } | Region::Outside { .. } => {
             ("two octaves beyond the rest", held_out.near)

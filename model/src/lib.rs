@@ -7,7 +7,10 @@
 
 #![forbid(unsafe_code)]
 
+mod borrow;
 mod correction;
+mod described;
+mod digits;
 mod domain;
 mod doubt;
 mod error;
@@ -30,14 +33,16 @@ mod store;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod uneven;
 mod variant;
 
+pub use borrow::LenderName;
 pub use domain::{Beyond, Never};
 pub use doubt::{Question, doubts};
 pub use error::PredictError;
-pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Oracle, Split, evaluate};
+pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Oracle, Peer, Split, evaluate};
 pub use explain::{Explanation, Step};
-pub use fit::{FitError, FitOptions};
+pub use fit::{Detail, FitError, FitOptions, UnknownDetail};
 pub use held_out::{HeldOut, RegionError};
 pub use measured::{MeasuredPoint, measured_points};
 pub use model::{Insufficient, Model, VariantError};

@@ -88,6 +88,14 @@ impl Lines {
         lines
     }
 
+    /// No lines, of points like those of `rows`.
+    pub(crate) fn none_like(rows: &[Row<'_>]) -> Self {
+        let Some(first) = rows.first() else { return Lines::default() };
+        let mut lines = Lines::empty(first.point.axis(), first.parameters.len().saturating_sub(1));
+        lines.seal();
+        lines
+    }
+
     /// No lines, of points with `width + 1` parameters.
     pub(crate) fn empty(axis: usize, width: usize) -> Self {
         Lines { axis, width, ..Lines::default() }
@@ -139,6 +147,16 @@ impl Lines {
     /// Index of the axis among the parameters.
     pub(crate) fn axis(&self) -> usize {
         self.axis
+    }
+
+    /// Parameters in a key.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The values of the axis on any line, ascending.
+    pub(crate) fn distinct_values(&self) -> &[u64] {
+        &self.distinct_values
     }
 
     /// Key of a line.

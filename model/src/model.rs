@@ -11,14 +11,19 @@ use kernelgauge_data::{
 use rayon::prelude::*;
 use serde_json::value::RawValue;
 
+use crate::borrow::LenderName;
+use crate::described;
 use crate::domain::{Beyond, Location, Never};
 use crate::error::PredictError;
 use crate::explain::{Explanation, explain};
-use crate::fit::{FitError, FitOptions, Kin, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups};
+use crate::fit::{
+    Detail, FitError, FitOptions, Kin, NO_LOAD_SIGNAL, VariantTask, fit_variant, groups,
+};
 use crate::held_out::HeldOut;
 use crate::prediction::{Basis, BasisChoice, DomainStatus, Prediction, Query};
 use crate::reference;
 use crate::store::{self, StoreError};
+use crate::uneven;
 use crate::variant::VariantModel;
 
 /// What was fitted on one data set.
@@ -36,7 +41,9 @@ pub(crate) struct Header {
     pub origin: Origin,
     pub data_sha256: String,
     pub seed: u64,
+    pub detail: Detail,
     pub insufficient: Vec<Insufficient>,
+    pub lenders: Vec<LenderName>,
 }
 
 /// A variant that has measurements, but not enough for a model.
@@ -73,7 +80,7 @@ pub(crate) fn remedy(reason: &str) -> &'static str {
         return "measure larger sizes, up to where the time grows with the work; as long as the \
                 launch is all that takes time, more points say nothing";
     }
-    "measure at least four points per variant, over two octaves of work or more"
+    "measure at least four points per variant (two of a collective), over two octaves of work or more"
 }
 
 /// A variant's model: fitted here, or still as text until a question needs it.
@@ -160,6 +167,7 @@ impl Model {
                     machine,
                     kin: &kin,
                     seed: options.seed,
+                    detail: options.detail,
                 };
                 Ok(fit_variant(&task, &group.rows))
             })
@@ -185,7 +193,9 @@ impl Model {
             origin: data.manifest.origin,
             data_sha256: data.digest(),
             seed: options.seed,
+            detail: options.detail,
             insufficient,
+            lenders: Vec::new(),
         };
         Ok(Model { header, sections })
     }
@@ -213,6 +223,11 @@ impl Model {
     /// Seed of the fit.
     pub fn seed(&self) -> u64 {
         self.header.seed
+    }
+
+    /// How finely its corrections were learned.
+    pub fn detail(&self) -> Detail {
+        self.header.detail
     }
 
     /// Variants that have measurements, but not enough for a model.
@@ -279,20 +294,58 @@ impl Model {
     /// what was measured and the question does not ask to extrapolate.
     pub fn predict(&self, query: &Query<'_>) -> Result<Prediction, PredictError> {
         query.point.check()?;
-        let model = self.variant(query.point, query.cache)?;
-        self.answer(model, &Query { point: &*arranged(query.point, model)?, ..*query })
+        let model = match self.variant(query.point, query.cache) {
+            Ok(model) => model,
+            // Published figures know of no measurement, so that none need be there.
+            Err(_) if query.basis == BasisChoice::Described && query.extrapolate => {
+                return described::predict(query.point, &self.header.machine, None);
+            }
+            Err(error) => return Err(error),
+        };
+        let arranged = arranged(query.point, model)?;
+        let prediction = self.answer(model, &Query { point: &arranged, ..*query })?;
+        Ok(self.uneven(model, &arranged, query, prediction))
+    }
+
+    /// An answer of another imbalance than was measured: no measurement, and no slower than that
+    /// of the busiest rank, but maybe as fast as without any imbalance.
+    fn uneven(
+        &self,
+        model: &VariantModel,
+        arranged: &Point,
+        query: &Query<'_>,
+        mut prediction: Prediction,
+    ) -> Prediction {
+        let Some(even) = uneven::evened(query.point) else { return prediction };
+        if arranged == query.point {
+            return prediction;
+        }
+        if prediction.basis == Basis::Measured {
+            prediction.basis = Basis::Interpolated;
+        }
+        let even = uneven::as_variant(&even, &model.name);
+        let even = even.and_then(|even| {
+            self.answer(model, &Query { point: &even, extrapolate: true, ..*query }).ok()
+        });
+        prediction.low = even.map_or(prediction.low, |even| even.low.min(prediction.low));
+        prediction
     }
 
     /// Answers a question whose point `model` speaks for, parameters in its order.
     fn answer(&self, model: &VariantModel, query: &Query<'_>) -> Result<Prediction, PredictError> {
-        if let BasisChoice::Reference(name) = query.basis {
+        if matches!(query.basis, BasisChoice::Reference(_) | BasisChoice::Described) {
             let location = model.domain.locate(&query.point.parameters());
             if location.status == DomainStatus::Outside && !query.extrapolate {
                 return Err(self.outside(query.point, model, &location));
             }
             self.not_never(query.point, model, &location)?;
             let (machine, status) = (&self.header.machine, location.status);
-            return reference::predict(name, query.point, machine, model, status);
+            return match query.basis {
+                BasisChoice::Reference(name) => {
+                    reference::predict(name, query.point, machine, model, status)
+                }
+                _ => described::predict(query.point, machine, Some((model, status))),
+            };
         }
         let answer = model
             .predict(query.point, query.basis, query.extrapolate)
@@ -365,10 +418,20 @@ impl Model {
     /// As [`Model::predict`].
     pub fn explain(&self, query: &Query<'_>) -> Result<Explanation, PredictError> {
         query.point.check()?;
+        if query.basis == BasisChoice::Described {
+            let prediction = self.predict(query)?;
+            return described::explain(query.point, &self.header.machine, prediction);
+        }
         let model = self.variant(query.point, query.cache)?;
         let point = arranged(query.point, model)?;
         let prediction = self.answer(model, &Query { point: &point, ..*query })?;
-        Ok(explain(model, &point, query.basis, prediction))
+        let prediction = self.uneven(model, &point, query, prediction);
+        let mut explanation = explain(model, &point, query.basis, prediction);
+        if matches!(query.point, Point::Collective(_)) && *point != *query.point {
+            let answered = format!("; as {point}: what the rank that sends most sends");
+            explanation.domain.push_str(&answered);
+        }
+        Ok(explanation)
     }
 
     /// The model of a point's variant, or why there is none.
@@ -393,6 +456,15 @@ impl Model {
         let measured = |usual: &Point| self.has_variant(family, usual.variant().as_str());
         if let (None, Some(usual)) = (found, in_usual_layout(point).filter(measured)) {
             return self.variant(&usual, cache);
+        }
+        let names = || {
+            let collectives = self.sections.iter().filter(|of| of.family == Family::Collective);
+            collectives.map(|section| section.name.as_str())
+        };
+        if let (None, Some(other)) = (found, uneven::stand_in(point, names()))
+            && other.variant().as_str() != variant.as_str()
+        {
+            return self.variant(&other, cache);
         }
         match found {
             Some(section)
@@ -459,7 +531,8 @@ fn in_usual_layout(point: &Point) -> Option<Point> {
 }
 
 /// `point` as `model` was measured: with its parameters in that order, which only custom points
-/// can name at will, and in the layout that speaks for one not stated.
+/// can name at will, in the layout that speaks for one not stated, and of the size that an
+/// imbalance amounts to.
 fn arranged<'point>(
     point: &'point Point,
     model: &VariantModel,
@@ -468,6 +541,11 @@ fn arranged<'point>(
         Point::Custom(custom) => custom,
         Point::Gemm(_) if point.variant().as_str() != model.name => {
             return Ok(in_usual_layout(point).map_or(Cow::Borrowed(point), Cow::Owned));
+        }
+        Point::Collective(_) if point.variant().as_str() != model.name => {
+            return Ok(
+                uneven::as_variant(point, &model.name).map_or(Cow::Borrowed(point), Cow::Owned)
+            );
         }
         _ => return Ok(Cow::Borrowed(point)),
     };

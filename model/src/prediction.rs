@@ -16,6 +16,9 @@ pub enum BasisChoice {
     Learned,
     /// Analytical term times learned correction, measured points not consulted.
     Hybrid,
+    /// The analytical term with the figures the machine's maker states in place of what is
+    /// fitted: of embedding bags and memory-bound ops, measured or not.
+    Described,
     /// A published reference model, by name, for comparison.
     Reference(ReferenceModel),
 }
@@ -83,7 +86,7 @@ pub enum DomainStatus {
 pub enum Basis {
     /// A measured point, returned as measured.
     Measured,
-    /// Between measured points of one line.
+    /// Between measured points of one line, or between the curves of measured rank counts.
     Interpolated,
     /// Analytical term times learned correction.
     Hybrid,
@@ -93,6 +96,10 @@ pub enum Basis {
     Analytical,
     /// As hybrid or analytical, outside the domain.
     Extrapolated,
+    /// The analytical term with the machine's published figures, nothing fitted.
+    Described,
+    /// What other machines were measured at, scaled to what this one sustains.
+    Borrowed,
     /// A published reference model.
     Reference,
 }
@@ -133,6 +140,8 @@ impl Basis {
             Basis::Learned => "learned",
             Basis::Analytical => "analytical",
             Basis::Extrapolated => "extrapolated",
+            Basis::Described => "described",
+            Basis::Borrowed => "borrowed",
             Basis::Reference => "reference",
         }
     }

@@ -18,6 +18,8 @@ pub(crate) struct Row<'data> {
     pub log_ns: f64,
     /// Fifth and 95th percentile of the samples, or the extremes of repeats, where known.
     pub range: Option<(Nanos, Nanos)>,
+    /// Half the log ratio of the slowest and the fastest of several runs; 0 of one.
+    pub unsettled: f64,
 }
 
 /// Half-widths of a normal distribution at 5..95 % over those at 10..90 %: 1.6449 / 1.2816.
@@ -44,7 +46,9 @@ fn fold_repeats<'data>(repeats: &[(Parameters, &'data Record, Nanos)]) -> Row<'d
     let (parameters, record, first) = &repeats[0];
     let last = repeats[repeats.len() - 1].2;
     let range = if repeats.len() > 1 { Some((*first, last)) } else { sampled_range(record, time) };
-    Row { point: &record.point, parameters: *parameters, time, log_ns: ln(time.as_f64()), range }
+    let log_ns = ln(time.as_f64());
+    let unsettled = (ln(last.as_f64()) - ln(first.as_f64())) / 2.0;
+    Row { point: &record.point, parameters: *parameters, time, log_ns, range, unsettled }
 }
 
 fn sampled_range(record: &Record, time: Nanos) -> Option<(Nanos, Nanos)> {

@@ -374,3 +374,109 @@ fn parameters_of_a_custom_op_are_matched_by_name() {
         assert!(ask(wrong).is_err(), "{wrong:?}");
     }
 }
+
+#[test]
+fn an_uneven_exchange_is_answered_from_the_even_one() {
+    let point = |collective, bytes, imbalance| {
+        Point::Collective(CollectivePoint {
+            collective,
+            dtype: Dtype::F16,
+            ranks: 4,
+            nodes: 1,
+            links: Links::Unstated,
+            bytes,
+            imbalance,
+        })
+    };
+    let even = |bytes| point(Collective::AllToAll, bytes, 100);
+    let records = (10..24).map(|log| {
+        let bytes = 1_u32 << log;
+        record(even(bytes.into()), 10.0 + f64::from(bytes) / 1e5)
+    });
+    let mut data = data_set(records.collect());
+    data.manifest.machine.count = 4;
+    let model = fitted(&data);
+    let uneven = point(Collective::AllToAllV, 1 << 20, 200);
+    let answer = ask(&model, &uneven, false).unwrap();
+    let of_twice = ask(&model, &even(1 << 21), false).unwrap();
+    // As long as what was measured at twice the bytes, but no measurement of this.
+    assert_eq!((answer.time, of_twice.basis), (of_twice.time, Basis::Measured));
+    assert_eq!(answer.basis, Basis::Interpolated);
+    let of_once = ask(&model, &even(1 << 20), false).unwrap();
+    assert!(answer.low <= of_once.time && answer.high >= answer.time, "{answer:?}");
+    let (cache, basis) = (CacheState::Unstated, BasisChoice::Best);
+    let query = Query { point: &uneven, cache, basis, extrapolate: false };
+    let explanation = model.explain(&query).unwrap();
+    assert_eq!(explanation.prediction, answer);
+    assert!(explanation.domain.contains("bytes=2097152"), "{}", explanation.domain);
+    // Nothing speaks for a dtype that no exchange was measured in.
+    let Point::Collective(other) = uneven else { return };
+    let other = Point::Collective(CollectivePoint { dtype: Dtype::Int8, ..other });
+    assert!(ask(&model, &other, false).is_err());
+}
+
+#[test]
+fn a_curve_says_which_points_an_answer_stands_on() {
+    let point = |ranks, bytes| {
+        Point::Collective(CollectivePoint {
+            collective: Collective::AllGather,
+            dtype: Dtype::F16,
+            ranks,
+            nodes: 1,
+            links: Links::Nvswitch,
+            bytes,
+            imbalance: 100,
+        })
+    };
+    let mut records = Vec::new();
+    for ranks in [2_u32, 8] {
+        for log in (10..24).step_by(2) {
+            let us = f64::from(3 + ranks) + f64::from(1 << log) / 1e5;
+            records.push(record(point(ranks.into(), 1 << log), us));
+        }
+    }
+    let mut data = data_set(records);
+    data.manifest.machine.count = 8;
+    let model = fitted(&data);
+    let account = |ranks, bytes| {
+        let point = point(ranks, bytes);
+        let (cache, basis) = (CacheState::Unstated, BasisChoice::Best);
+        let query = Query { point: &point, cache, basis, extrapolate: true };
+        let explanation = model.explain(&query).unwrap();
+        let step = explanation.steps.iter().find(|step| step.name == "measured neighbours");
+        let detail = step.and_then(|step| step.detail.clone()).unwrap();
+        format!("{}: {detail}", explanation.prediction.basis)
+    };
+    assert_eq!(account(8, 1 << 15), "interpolated: points of 16 KiB and 64 KiB");
+    assert_eq!(account(4, 1 << 15), "interpolated: curves of 2 and 8 ranks, their knees shifted");
+    assert_eq!(account(8, 1 << 26), "extrapolated: saturating beyond 4 MiB");
+    assert_eq!(account(3, 1 << 9), "extrapolated: curves of 2 and 8 ranks, their knees shifted");
+}
+
+#[test]
+fn three_points_make_a_curve_of_a_collective() {
+    let point = |bytes| {
+        Point::Collective(CollectivePoint {
+            collective: Collective::AllReduce,
+            dtype: Dtype::F16,
+            ranks: 8,
+            nodes: 1,
+            links: Links::Pcie,
+            bytes,
+            imbalance: 100,
+        })
+    };
+    let us = |bytes: u64| 20.0 + bytes as f64 / 1e4;
+    let records = [10, 20, 30].map(|log| record(point(1 << log), us(1 << log)));
+    let mut data = data_set(records.into());
+    data.manifest.machine.count = 8;
+    let model = fitted(&data);
+    for log in [12, 16, 18, 22, 26, 31] {
+        let answer = ask(&model, &point(1 << log), false).unwrap();
+        let error = answer.time.us() / us(1 << log) - 1.0;
+        assert!(error.abs() < 0.15, "{log}: {answer:?}");
+        assert!(answer.low.us() < us(1 << log) && answer.high.us() > us(1 << log), "{answer:?}");
+    }
+    let one = data_set(vec![record(point(1 << 20), 100.0)]);
+    assert!(Model::fit(&one, &FitOptions::default()).is_err());
+}

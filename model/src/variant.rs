@@ -3,12 +3,13 @@
 //! `ln t = analytical + correction + residual of the line`, each of which may be absent: at a
 //! measured point the measured time is the answer; between measured points of a line the
 //! residuals of the two neighbours, interpolated in the logarithm of the axis, are added;
-//! outside the domain the correction is taken at the nearest point inside and fades, but never
-//! so that more work would take less time. Fitting is left to `fit`, storing to `store`.
+//! outside the domain trees are asked as inside, and any other correction is taken at the nearest
+//! point inside and fades, but never so that more work would take less time. Fitting is left to `fit`, storing to `store`.
 
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Nanos, Point};
 
+use crate::borrow::Borrowed;
 use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
@@ -40,6 +41,8 @@ pub(crate) struct VariantModel {
     pub lines: Lines,
     pub intervals: Intervals,
     pub held_out: HeldOut,
+    /// What other machines lent, if any did.
+    pub borrowed: Option<Borrowed>,
 }
 
 /// What an answer is made of, in log time.
@@ -79,7 +82,11 @@ impl VariantModel {
         if location.status == DomainStatus::Outside && !extrapolate {
             return Err(location);
         }
-        let estimate = self.estimate(point, &parameters, location, place);
+        let estimate = if with_line {
+            self.estimate(point, &parameters, location, place)
+        } else {
+            self.estimate_without_points(point, &parameters, location, place)
+        };
         let (log_ns, band, answered) = match basis {
             BasisChoice::Analytical => {
                 let band = self.beyond(self.intervals.analytical, &location);
@@ -142,7 +149,12 @@ impl VariantModel {
     fn basis_of(&self, estimate: &Estimate) -> Basis {
         match (estimate.region, estimate.line != 0.0) {
             (Region::Near { .. } | Region::Outside { .. }, _) => Basis::Extrapolated,
+            (Region::Borrowed, _) => Basis::Borrowed,
             (Region::Known { .. }, true) => Basis::Interpolated,
+            // Between the curves of measured rank counts.
+            (Region::Unseen { .. }, true) if self.family == Family::Collective => {
+                Basis::Interpolated
+            }
             _ if self.correction == Correction::None => Basis::Analytical,
             _ => Basis::Hybrid,
         }
@@ -150,6 +162,9 @@ impl VariantModel {
 
     /// The band of an estimate; an answer that leaves a known line out has that of unseen ones.
     fn band_of(&self, point: &Point, estimate: &Estimate) -> Band {
+        if let (Region::Borrowed, Some(borrowed)) = (estimate.region, &self.borrowed) {
+            return borrowed.band;
+        }
         let band = self.intervals.band(estimate.region, estimate.log_ns());
         let (Region::Known { fresh: true, .. } | Region::Unseen { fresh: true }) = estimate.region
         else {
@@ -164,8 +179,36 @@ impl VariantModel {
         }
     }
 
-    /// Puts an answer together. `place` adds what is known of the line that the question lies on.
+    /// What other machines say of a point, where the machine's own rows do not.
+    fn lent(&self, parameters: &Parameters) -> Option<&Borrowed> {
+        self.borrowed.as_ref().filter(|borrowed| borrowed.speaks_for(parameters))
+    }
+
+    /// The correction that speaks for a point within the domain.
+    pub(crate) fn correction_of(&self, parameters: &Parameters) -> &Correction {
+        self.lent(parameters).map_or(&self.correction, |borrowed| &borrowed.correction)
+    }
+
+    /// Puts an answer together. `place` adds what is known of the line that the question lies on;
+    /// a term that keeps points itself, what these say.
     pub(crate) fn estimate(
+        &self,
+        point: &Point,
+        parameters: &Parameters,
+        location: Location,
+        place: Option<Place>,
+    ) -> Estimate {
+        let mut estimate = self.estimate_without_points(point, parameters, location, place);
+        let Some(empirical) = self.term.empirical(point) else { return estimate };
+        estimate.line = empirical.log_ns - estimate.analytical - estimate.correction;
+        if let (Region::Known { fresh, .. }, Some(gap)) = (estimate.region, empirical.gap) {
+            estimate.region = Region::Known { gap, fresh };
+        }
+        estimate
+    }
+
+    /// The same of term, correction and line alone.
+    pub(crate) fn estimate_without_points(
         &self,
         point: &Point,
         parameters: &Parameters,
@@ -183,14 +226,19 @@ impl VariantModel {
             place: None,
         };
         if location.status != DomainStatus::Inside {
-            estimate.correction = self.faded(point, &location, &mut features);
+            estimate.correction = self.beyond_domain(point, &location, &mut features);
             estimate.region = match location.status {
                 DomainStatus::Near => Region::Near { octaves: location.octaves },
                 _ => Region::Outside { octaves: location.octaves },
             };
             return estimate;
         }
-        estimate.correction = self.correction.log_ratio(&features, parameters);
+        let correction = self.correction_of(parameters);
+        estimate.correction = correction.log_ratio(&features, parameters);
+        if self.lent(parameters).is_some() {
+            estimate.region = Region::Borrowed;
+            return estimate;
+        }
         let fresh = !self.lines.has_axis_value(parameters[self.lines.axis()]);
         estimate.region = Region::Unseen { fresh };
         let Some(place) = place else { return estimate };
@@ -216,12 +264,18 @@ impl VariantModel {
         around(a, b)
     }
 
-    /// The correction outside the domain: that of the nearest point inside, fading, except where
-    /// fading would let time fall as work grows.
-    fn faded(&self, point: &Point, location: &Location, features: &mut Features) -> f64 {
+    /// The correction outside the domain. Trees are asked at the point itself, whose `features`
+    /// these are: the shares and ratios among them mean the same there, and a size beyond the
+    /// last threshold is as good as the largest. A polynomial runs away: it is taken at the
+    /// nearest point inside and fades, except where fading would let time fall as work grows.
+    fn beyond_domain(&self, point: &Point, location: &Location, features: &mut Features) -> f64 {
+        if matches!(self.correction, Correction::Trees(_)) {
+            return self.correction.log_ratio(features, &location.clamped);
+        }
         let nearest = with_parameters(point, &location.clamped);
         self.term.log_ns(&nearest, features);
-        let held = self.correction.log_ratio(features, &location.clamped);
+        let correction = self.correction_of(&location.clamped);
+        let held = correction.log_ratio(features, &location.clamped);
         let would_fall = (location.above && held > 0.0) || (location.below && held < 0.0);
         if would_fall { held } else { held * pow(0.5, location.octaves / FADE_OCTAVES) }
     }

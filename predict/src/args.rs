@@ -157,27 +157,53 @@ pub struct GemmArguments {
 #[derive(Debug, Args)]
 pub struct EmbeddingArguments {
     /// Tables in one op
-    #[arg(long, value_parser = count, allow_negative_numbers = true)]
-    pub tables: u64,
+    #[arg(
+        long,
+        required_unless_present = "tables_file",
+        conflicts_with = "tables_file",
+        value_parser = count,
+        allow_negative_numbers = true
+    )]
+    pub tables: Option<u64>,
+    /// CSV file of the tables of one fused op, each with columns of its own: rows, dim, pooling,
+    /// distribution, and tables for several that are alike; options stand for columns left out
+    #[arg(long, value_name = "FILE")]
+    pub tables_file: Option<OsString>,
     /// Rows of each table
-    #[arg(long, value_parser = count, allow_negative_numbers = true)]
-    pub rows: u64,
+    #[arg(
+        long,
+        required_unless_present = "tables_file",
+        value_parser = count,
+        allow_negative_numbers = true
+    )]
+    pub rows: Option<u64>,
     /// Elements of a row
-    #[arg(long, value_parser = count, allow_negative_numbers = true)]
-    pub dim: u64,
+    #[arg(
+        long,
+        required_unless_present = "tables_file",
+        value_parser = count,
+        allow_negative_numbers = true
+    )]
+    pub dim: Option<u64>,
     /// Samples
     #[arg(long, value_parser = count, allow_negative_numbers = true)]
     pub batch: u64,
-    /// Indices per sample and table
-    #[arg(long, value_parser = count, allow_negative_numbers = true)]
-    pub pooling: u64,
+    /// Indices per sample and table; 1 for `nn.Embedding`
+    #[arg(
+        long,
+        required_unless_present = "tables_file",
+        value_parser = count,
+        allow_negative_numbers = true
+    )]
+    pub pooling: Option<u64>,
     /// forward, or backward with its update
     #[arg(long, default_value = "forward")]
     pub direction: String,
-    /// Update of the backward pass: sgd or rowwise_adagrad
+    /// Update of the backward pass: sgd, rowwise_adagrad, or dense for the gradient of nn.Embedding
     #[arg(long)]
     pub optimizer: Option<String>,
-    /// How indices are drawn: uniform, zipf:1.05, reuse:.../... (17 shares in parts per million)
+    /// How indices are drawn: uniform, zipf:1.05, or 17 shares by how often a row is looked up,
+    /// of the rows as reuse:.../... or of the lookups as access:.../...
     #[arg(long, default_value = "uniform")]
     pub distribution: String,
     /// Element type of the rows
@@ -402,6 +428,9 @@ pub enum BasisName {
     Learned,
     /// Analytical term times learned correction
     Hybrid,
+    /// Analytical term with the machine's published figures, for embedding bags and memory-bound
+    /// ops; what was never measured needs --extrapolate
+    Described,
     /// max(arithmetic / peak, traffic / bandwidth)
     Roofline,
     /// Published embedding heuristic without caches

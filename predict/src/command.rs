@@ -4,18 +4,22 @@
 //! answer looks (`render`) and questions in files (`batch`).
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
 
 use clap::Parser;
-use kernelgauge_data::{BuildInfo, CacheState, Diagnostic, ExitStatus};
+use kernelgauge_data::{BuildInfo, CacheState, Diagnostic, ExitStatus, Family, Point};
 use kernelgauge_model::BasisChoice;
 use kernelgauge_model::prediction::ReferenceModel;
 
-use crate::args::{Arguments, BasisName, CacheName, Command, Generate, ModelOptions};
+use crate::args::{
+    Arguments, BasisName, CacheName, Command, EmbeddingArguments, Generate, ModelOptions,
+};
 use crate::error::CommandError;
 use crate::predictor::{Ask, Predictor};
-use crate::question::{Asked, Subject};
-use crate::render::Answer;
+use crate::question::{Asked, Subject, TablesError, shapes, tables};
+use crate::render::{Answer, TableSet};
 use crate::usage::Usage;
 use crate::{batch, listing, notes};
 
@@ -62,6 +66,9 @@ fn answer(
         None => Err(CommandError::NothingAsked),
         Some(Command::Machines(machines)) => listing::write(machines.format, stdout),
         Some(Command::Batch(batch)) => batch::run(&batch, ask(&batch.model), stdout, stderr),
+        Some(Command::Embedding(bags)) if bags.tables_file.is_some() => {
+            answer_set(&bags, stdout, stderr)
+        }
         Some(command) => match Asked::of(&command)? {
             Some(asked) => answer_one(&asked, stdout, stderr),
             None => Err(CommandError::NothingAsked),
@@ -78,9 +85,14 @@ fn answer_one(
     let predictor = Predictor::named(options.model.machine.as_deref())?;
     let machine = predictor.machine();
     let variants = predictor.model().variants(asked.family());
-    let subject = Subject { machine: &machine.name, links: machine.links, variants: &variants };
-    let point = asked.point(&subject)?;
     let ask = ask(&options.model);
+    let subject = Subject {
+        machine: &machine.name,
+        links: machine.links,
+        variants: &variants,
+        described: ask.basis == BasisChoice::Described,
+    };
+    let point = asked.point(&subject)?;
     let (prediction, stand_in) = predictor.answer(&point, ask)?;
     let explanation = match options.explain {
         true => {
@@ -101,6 +113,45 @@ fn answer_one(
     Ok(ExitStatus::Success)
 }
 
+/// Largest file of tables that is read: a million lines.
+const TABLES_LIMIT: u64 = 64 << 20;
+
+/// One embedding op over the tables of a file.
+fn answer_set(
+    bags: &EmbeddingArguments,
+    stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
+) -> Result<ExitStatus, CommandError> {
+    let options = &bags.ask;
+    let predictor = Predictor::named(options.model.machine.as_deref())?;
+    let machine = predictor.machine();
+    let variants = predictor.model().variants(Family::Embedding);
+    let ask = ask(&options.model);
+    let subject = Subject {
+        machine: &machine.name,
+        links: machine.links,
+        variants: &variants,
+        described: ask.basis == BasisChoice::Described,
+    };
+    let common = shapes::bag(bags, &subject)?;
+    let path = Path::new(bags.tables_file.as_deref().unwrap_or_default());
+    let mut text = String::new();
+    let file = File::open(path).map(|file| file.take(TABLES_LIMIT));
+    file.and_then(|mut file| file.read_to_string(&mut text))
+        .map_err(|source| TablesError::Read { path: path.display().to_string(), source })?;
+    let tables = tables::read(&text, bags, common)?;
+    let points: Vec<(u64, Point)> =
+        tables.iter().map(|alike| (alike.count, Point::Embedding(alike.bag))).collect();
+    let (prediction, shares) = predictor
+        .predict_set(&points, ask)
+        .map_err(|(kind, source)| CommandError::Table { line: tables[kind].line, source })?;
+    TableSet { tables: &tables, shares: &shares, prediction, machine, explain: options.explain }
+        .write(options.format, stdout)?;
+    stdout.flush()?;
+    notes::of_model(stderr, &predictor)?;
+    Ok(ExitStatus::Success)
+}
+
 fn ask(options: &ModelOptions) -> Ask {
     let cache = match options.cache {
         None => CacheState::Unstated,
@@ -112,6 +163,7 @@ fn ask(options: &ModelOptions) -> Ask {
         BasisName::Analytical => BasisChoice::Analytical,
         BasisName::Learned => BasisChoice::Learned,
         BasisName::Hybrid => BasisChoice::Hybrid,
+        BasisName::Described => BasisChoice::Described,
         BasisName::Roofline => BasisChoice::Reference(ReferenceModel::Roofline),
         BasisName::Plain => BasisChoice::Reference(ReferenceModel::EmbeddingPlain),
         BasisName::CacheAware => BasisChoice::Reference(ReferenceModel::EmbeddingCache),

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::batch::BatchError;
 use crate::machine::MachineError;
-use crate::question::QuestionError;
+use crate::question::{QuestionError, TablesError};
 
 /// What ended the command.
 #[derive(Debug, Error)]
@@ -33,6 +33,17 @@ pub enum CommandError {
     /// The model refuses.
     #[error(transparent)]
     Predict(#[from] PredictError),
+    /// A file of tables that cannot be read.
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+    /// The model refuses a table of a set.
+    #[error("line {line} of the tables: {source}")]
+    Table {
+        /// The line.
+        line: u64,
+        /// Why.
+        source: Box<PredictError>,
+    },
     /// A batch that cannot be read.
     #[error(transparent)]
     Batch(#[from] BatchError),
@@ -52,6 +63,8 @@ impl CommandError {
             CommandError::Machine(error) => Some(error),
             CommandError::Question(error) => Some(error),
             CommandError::Predict(error) => Some(error),
+            CommandError::Table { source, .. } => Some(source.as_ref()),
+            CommandError::Tables(error) => Some(error),
             CommandError::Batch(error) => Some(error),
             CommandError::Usage { .. } | CommandError::NothingAsked | CommandError::Write(_) => {
                 None

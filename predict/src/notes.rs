@@ -50,6 +50,11 @@ pub fn of_model(stderr: &mut dyn Write, predictor: &Predictor) -> io::Result<()>
     if predictor.model().origin() == Origin::Synthetic {
         synthetic(stderr, name)?;
     }
+    let lenders = predictor.model().lenders();
+    if !lenders.is_empty() {
+        let names: Vec<&str> = lenders.iter().map(|lender| lender.machine.as_str()).collect();
+        note(stderr, &format!("{name} borrows from {}", names.join(", ")))?;
+    }
     match predictor.outdated_by() {
         None => Ok(()),
         Some(folder) => warn(

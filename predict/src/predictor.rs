@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use kernelgauge_data::{
     CacheState, Collective, CollectivePoint, Dtype, Family, Machine, Nanos, Point,
 };
-use kernelgauge_model::{BasisChoice, Explanation, Model, PredictError, Prediction, Query};
+use kernelgauge_model::{
+    Basis, BasisChoice, DomainStatus, Explanation, Model, PredictError, Prediction, Query,
+};
 use rayon::prelude::*;
 
 use crate::machine::{self, MachineError, Meant};
@@ -123,6 +125,51 @@ impl Predictor {
         self.model.explain(&query(point, ask))
     }
 
+    /// One fused embedding op over tables that differ: `tables` has, for each kind, how many
+    /// there are and an op of as many tables as all kinds have, all of that kind.
+    ///
+    /// The time is the mean over the tables of what an op of as many tables like each takes: the
+    /// launch counts once, tables share the cache as equal ones would, and the answer for equal
+    /// tables is that of [`Predictor::predict_with`]. Beside it stands the share of each kind.
+    ///
+    /// # Errors
+    /// The first kind that has no answer, and why.
+    pub fn predict_set(
+        &self,
+        tables: &[(u64, Point)],
+        ask: Ask,
+    ) -> Result<(Prediction, Vec<Nanos>), (usize, Box<PredictError>)> {
+        let answers = tables
+            .iter()
+            .enumerate()
+            .map(|(kind, (_, point))| {
+                self.predict_with(point, ask).map_err(|error| (kind, Box::new(error)))
+            })
+            .collect::<Result<Vec<Prediction>, _>>()?;
+        let all: f64 = tables.iter().map(|(count, _)| *count as f64).sum();
+        let share = |kind: usize, time: Nanos| time.as_f64() * tables[kind].0 as f64 / all;
+        let mean = |of: fn(&Prediction) -> Nanos| {
+            let shares = answers.iter().enumerate().map(|(kind, answer)| share(kind, of(answer)));
+            Nanos::saturating(shares.sum())
+        };
+        let domain = answers.iter().map(|answer| answer.domain).max();
+        let bases: Vec<Basis> = answers.iter().map(|answer| answer.basis).collect();
+        let basis = match bases.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|basis| basis == first) => *first,
+            _ if bases.contains(&Basis::Extrapolated) => Basis::Extrapolated,
+            _ => Basis::Hybrid,
+        };
+        let prediction = Prediction {
+            time: mean(|answer| answer.time),
+            low: mean(|answer| answer.low),
+            high: mean(|answer| answer.high),
+            domain: domain.unwrap_or(DomainStatus::Outside),
+            basis,
+        };
+        let shares = answers.iter().enumerate();
+        Ok((prediction, shares.map(|(kind, a)| Nanos::saturating(share(kind, a.time))).collect()))
+    }
+
     /// The point that answers for a collective in a dtype the machine was not measured in: the
     /// same bytes in the dtype of [`question::stand_in`]. None where the point answers for
     /// itself, or nothing can answer for it.
@@ -159,10 +206,15 @@ impl Predictor {
     fn find_stand_ins(&self) -> Vec<StandIn> {
         let variants = self.model.variants(Family::Collective);
         let machine = self.machine();
-        let subject = Subject { machine: &machine.name, links: machine.links, variants: &variants };
+        let subject = Subject {
+            machine: &machine.name,
+            links: machine.links,
+            variants: &variants,
+            described: false,
+        };
         let mut found = Vec::new();
         for collective in Collective::ALL {
-            let vocabulary = Vocabulary::new(&subject, collective.name(), collective.name());
+            let vocabulary = Vocabulary::of_collective(&subject, collective.name(), collective);
             for asked in Dtype::ALL {
                 let used = question::stand_in(collective, asked, vocabulary.dtypes());
                 found.extend(

@@ -10,7 +10,7 @@ use kernelgauge_cuda::nvidia::library::Library;
 use crate::command::Said;
 
 /// A fresh folder for the test called `name`; runs in it have their own locks.
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calibrate").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -18,7 +18,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Runs `calibrate` with the words of `line` in `folder`.
-fn calibrate(folder: &Path, line: &str) -> Said {
+pub fn calibrate(folder: &Path, line: &str) -> Said {
     let output = Command::new(env!("CARGO_BIN_EXE_calibrate"))
         .args(line.split_whitespace())
         .current_dir(folder)

@@ -5,6 +5,7 @@
 mod calibrate;
 mod collectives;
 mod command;
+mod evaluate;
 mod gemm;
 mod gpus;
 mod gpus_at_fault;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::command::{Said, masked, predict};
-use crate::made_up_machine::{NAME, model_file};
+use crate::made_up_machine::{NAME, folder, model_file};
 
 const SYNTHETIC: &str =
     "warning: synthetic-8x was fitted to synthetic data; its times mean nothing\n";
@@ -236,4 +236,66 @@ fn a_direction_is_understood_as_other_tools_spell_it() {
     for spelling in ["H2H", "HtoH", "host_to_host", "host-to-host"] {
         assert_eq!(ask(spelling), said, "{spelling}");
     }
+}
+
+/// Every shipped GPU lacks embedding data; its figures say a time when asked to.
+#[test]
+fn published_figures_answer_where_nothing_was_measured() {
+    let bag = "embedding --tables 8 --rows 1000000 --dim 64 --batch 2048 --pooling 100";
+    let said = ask(bag, "h100-sxm");
+    assert_eq!(said.code, 2);
+    assert!(said.stderr.contains("--basis described --extrapolate"), "{}", said.stderr);
+    let without = ask(&format!("{bag} --basis described"), "h100-sxm");
+    assert_eq!(without.code, 2);
+    assert!(without.stderr.contains("--basis described --extrapolate"), "{}", without.stderr);
+
+    let described = "--basis described --extrapolate";
+    let said = ask(&format!("{bag} {described} --explain --direction backward"), "h100-sxm");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    for part in ["basis     described", "sorting", "updates", "cache", "published figures"] {
+        assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
+    }
+    let gelu = ask(&format!("gelu --elements 16777216 {described} --explain"), "h100-sxm");
+    assert!(gelu.stdout.contains("memory region"), "{}", gelu.stdout);
+    let gemm = ask(&format!("gemm -m 8 -n 8 -k 8 --dtype bf16 {described}"), "h100-sxm");
+    assert!(gemm.stderr.contains("embedding bags and memory-bound ops only"), "{}", gemm.stderr);
+}
+
+/// Equal tables from a file are the op on equal tables; tables that differ lie between.
+#[test]
+fn tables_that_differ_are_one_op() {
+    let files = folder("tables-that-differ");
+    let write = |name: &str, text: &str| {
+        let path = files.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let time = |line: &str| -> f64 {
+        let line =
+            format!("embedding --batch 2048 {line} --basis described --extrapolate --format json");
+        let said = ask(&line, "h100-sxm");
+        let json: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
+        json["time_us"].as_f64().unwrap_or_else(|| panic!("{line}: {}", said.stderr))
+    };
+    let equal = write("equal.csv", "rows,tables,dim,pooling\n50000,4,64,20\n50000,2,64,20\n");
+    let mixed = write("mixed.csv", "rows,tables,dim,pooling\n50000,3,64,20\n1000000,3,128,20\n");
+    let of =
+        |rows: u64, dim: u64| time(&format!("--tables 6 --rows {rows} --dim {dim} --pooling 20"));
+    let (small, large) = (of(50_000, 64), of(1_000_000, 128));
+    assert!((time(&format!("--tables-file {equal}")) - small).abs() < 0.01);
+    let mean = (small + large) / 2.0;
+    assert!((time(&format!("--tables-file {mixed}")) / mean - 1.0).abs() < 1e-3);
+
+    let bad = write("bad.csv", "rows,dim,pooling\n50000,64,0\n");
+    let said = ask(&format!("embedding --batch 8 --tables-file {bad} --dtype f32"), "host-x86-64");
+    assert_eq!(said.code, 2);
+    assert!(
+        said.stderr.starts_with("error: line 2 of the tables: pooling is `0`"),
+        "{}",
+        said.stderr
+    );
+    let far = write("far.csv", "rows,dim,pooling\n20000,64,8\n7,64,8\n");
+    let said =
+        ask(&format!("embedding --batch 256 --tables-file {far} --dtype f32"), "host-x86-64");
+    assert!(said.stderr.starts_with("error: line 3 of the tables: rows = 7"), "{}", said.stderr);
 }

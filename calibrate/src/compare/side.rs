@@ -165,7 +165,7 @@ impl Side {
                 (*family, *state) == (point.family(), cache) && variant == point.variant().as_str()
             })
         });
-        Model::fit(&part, &FitOptions { seed }).ok()
+        Model::fit(&part, &FitOptions { seed, ..FitOptions::default() }).ok()
     }
 
     /// The side in a few words.

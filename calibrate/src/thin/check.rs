@@ -90,7 +90,7 @@ pub fn compare(
     split: Split,
     seed: u64,
 ) -> Result<Vec<Comparison>, FitError> {
-    let options = FitOptions { seed };
+    let options = FitOptions { seed, ..FitOptions::default() };
     let held_out = |record: &Record| is_held_out(record, split, seed);
     let of_full = Model::fit(&without(full, held_out), &options)?;
     let of_thinned = Model::fit(&without(thinned, held_out), &options)?;

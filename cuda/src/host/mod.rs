@@ -265,6 +265,9 @@ fn supported(point: &Point, cache: CacheState) -> Result<(), String> {
         Point::Copy(copy) if copy.pinned => {
             Err("pinned memory, which only a GPU driver hands out".to_owned())
         }
+        Point::Embedding(bag) if embedding::writes_a_gradient(bag) => {
+            Err("the gradient of a whole table (it updates the rows)".to_owned())
+        }
         Point::Embedding(bag) => {
             let all = |count: u64| bag.tables.saturating_mul(count);
             if all(bag.rows) > 1 << 32 || all(bag.batch) > 1 << 32 {

@@ -385,6 +385,7 @@ fn hardware(gpu: &Facts) -> Hardware {
         cache_bytes: Some(gpu.l2_bytes),
         memory_bytes: Some(gpu.memory_bytes),
         link_gb_s: None,
+        compute_capability: format!("{}.{}", gpu.compute.0, gpu.compute.1).parse().ok(),
         peak_tflop_s: peaks,
         source: Some("derived from what the driver of the machine measured states".to_owned()),
     }

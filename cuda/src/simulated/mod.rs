@@ -118,6 +118,7 @@ impl Device for SimulatedDevice {
                 cache_bytes: Some(law::CACHE_BYTES),
                 memory_bytes: Some(MEMORY.get()),
                 link_gb_s: None,
+                compute_capability: None,
                 peak_tflop_s: peaks,
                 source: Some("the time law of the simulated device".to_owned()),
             },

@@ -39,11 +39,19 @@ pub(crate) enum Candidate {
         /// 0 is ridge, 1 is lasso.
         l1_ratio: f64,
     },
-    /// Trees of this many rounds.
+    /// Boosted trees.
     Trees {
         /// Number of trees.
-        rounds: usize,
+        trees: usize,
+        /// Most leaves of a tree.
+        leaves: usize,
+        /// Whether rows far off count little, and each tree sees a part of the features.
+        robust: bool,
     },
+    /// Many trees of few leaves, for few rows.
+    SmallTrees,
+    /// Many trees, for what others learned before.
+    ManyTrees,
 }
 
 /// What corrections are fitted on: features and parameters of each row, and the log ratio.
@@ -96,20 +104,27 @@ impl Candidate {
                 let fitted = params.fit(&lessons.parameters, &lessons.log_ratio);
                 fitted.map_or(Correction::None, Correction::Quadratic)
             }
-            Candidate::Trees { rounds } => {
-                fit_trees(lessons, rounds).map_or(Correction::None, Correction::Trees)
+            Candidate::Trees { trees, leaves, robust } => {
+                let params = TreesParams::of(trees, leaves);
+                let params = if robust { params.robust() } else { params };
+                fit_trees(lessons, params).map_or(Correction::None, Correction::Trees)
             }
+            Candidate::SmallTrees => {
+                fit_trees(lessons, TreesParams::of(300, 15).learning_rate(0.05))
+                    .map_or(Correction::None, Correction::Trees)
+            }
+            Candidate::ManyTrees => fit_trees(lessons, TreesParams::of(300, 31).learning_rate(0.1))
+                .map_or(Correction::None, Correction::Trees),
         }
     }
 }
 
-fn fit_trees(lessons: &Lessons, rounds: usize) -> Option<Forest> {
+fn fit_trees(lessons: &Lessons, params: TreesParams) -> Option<Forest> {
     let shape = (lessons.len(), lessons.width);
     let values = lessons.features.iter().map(|value| f64::from(*value)).collect();
     let records = Array2::from_shape_vec(shape, values).ok()?;
     let targets = Array1::from(lessons.log_ratio.clone());
-    let params = TreesParams::default().rounds(rounds).check().ok()?;
-    params.fit(&DatasetBase::new(records, targets)).ok()
+    params.check().ok()?.fit(&DatasetBase::new(records, targets)).ok()
 }
 
 impl Correction {

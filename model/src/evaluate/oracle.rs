@@ -1,14 +1,14 @@
 //! How few points would have been enough: a full table stands for the machine, and answers only
 //! for the points that a sweep would have measured.
 //!
-//! Whole lines are held out first, by the band of [`Split::Line`], and no sweep sees them: they
+//! Whole lines are held out first, by the last band of [`Split::Line`], and no sweep sees them: they
 //! judge the model of whatever was chosen of the rest. Left to the caller: which points to choose.
 
 use kernelgauge_data::{CacheState, DataSet, Family, Machine, Nanos, Point};
 
 use super::{Errors, EvaluateOptions, Split};
 use crate::doubt::Committee;
-use crate::fit::{Group, Kin, VariantTask, groups, train};
+use crate::fit::{Detail, Group, Kin, VariantTask, groups, train};
 use crate::rows::Row;
 
 /// Fewest points that a choice is made of: of fewer, a few per cent are no table.
@@ -21,16 +21,17 @@ pub struct Oracle<'data> {
     group: Group<'data>,
     held_out: Vec<Row<'data>>,
     seed: u64,
+    detail: Detail,
 }
 
 impl<'data> Oracle<'data> {
     /// The variants of `data` that have points enough, lines held out.
-    pub fn all(data: &'data DataSet, options: &EvaluateOptions) -> Vec<Oracle<'data>> {
+    pub fn all(data: &'data DataSet, options: &EvaluateOptions<'_>) -> Vec<Oracle<'data>> {
         groups(&data.records)
             .into_iter()
             .filter(|group| group.rows.len() >= LEAST_POINTS && group.insufficient().is_none())
             .filter_map(|group| {
-                let held = Split::Line.held(&group.rows, options);
+                let held = Split::Line.folds(&group.rows, options).pop()?.held;
                 let pick = |wanted: bool| -> Vec<Row<'data>> {
                     let rows = group.rows.iter().zip(&held).filter(|(_, held)| **held == wanted);
                     rows.map(|(row, _)| row.clone()).collect()
@@ -43,6 +44,7 @@ impl<'data> Oracle<'data> {
                     group,
                     held_out,
                     seed: options.seed,
+                    detail: options.detail,
                 })
             })
             .collect()
@@ -108,6 +110,7 @@ impl<'data> Oracle<'data> {
             machine: self.machine,
             kin,
             seed: self.seed,
+            detail: self.detail,
         }
     }
 }

@@ -2,14 +2,25 @@
 
 use std::fmt::Write;
 
-use super::{Errors, Evaluation, EvaluationRow};
+use super::{Errors, Evaluation, EvaluationRow, Peer};
 
 /// Columns of the table; the rest stands in Markdown and JSON.
-const TABLE: [&str; 9] =
-    ["variant", "split", "n", "MAPE", "median", "p90", "covered", "analytical", "lookup"];
+const TABLE: [&str; 11] = [
+    "variant",
+    "split",
+    "n",
+    "MAPE",
+    "median",
+    "p90",
+    "covered",
+    "analytical",
+    "lookup",
+    "repeat",
+    "peer",
+];
 
 /// Columns of the Markdown table.
-const MARKDOWN: [&str; 12] = [
+const MARKDOWN: [&str; 16] = [
     "variant",
     "split",
     "n",
@@ -18,10 +29,14 @@ const MARKDOWN: [&str; 12] = [
     "median",
     "p90",
     "worst",
+    "above 20 µs",
+    "by band",
     "covered",
     "width",
-    "analytical MAPE / median",
-    "lookup MAPE / median",
+    "analytical",
+    "lookup",
+    "repeat",
+    "peers",
 ];
 
 /// Three significant digits, no unit: the heading has it.
@@ -61,8 +76,15 @@ fn variant(row: &EvaluationRow) -> String {
     format!("{} {}{space}{state}", row.family, row.variant)
 }
 
-fn table_cells(row: &EvaluationRow) -> [String; 9] {
-    let lookup = row.interpolation.as_ref();
+fn both(errors: &Errors) -> String {
+    format!("{} / {}", percent(errors.mape), percent(errors.median))
+}
+
+fn table_cells(row: &EvaluationRow) -> [String; 11] {
+    let mean = |errors: &Option<Errors>| {
+        errors.as_ref().map_or_else(|| "-".to_owned(), |errors| percent(errors.mape))
+    };
+    let peers = row.peers.iter().filter_map(|peer| peer.mape);
     [
         variant(row),
         row.split.name().to_owned(),
@@ -72,12 +94,19 @@ fn table_cells(row: &EvaluationRow) -> [String; 9] {
         p90(&row.model),
         covered(row),
         percent(row.analytical.mape),
-        lookup.map_or_else(|| "-".to_owned(), |errors| percent(errors.mape)),
+        mean(&row.interpolation),
+        mean(&row.repeat),
+        peers.reduce(f64::min).map_or_else(|| "-".to_owned(), percent),
     ]
 }
 
-fn markdown_cells(row: &EvaluationRow) -> [String; 12] {
-    let both = |errors: &Errors| format!("{} / {}", percent(errors.mape), percent(errors.median));
+fn markdown_cells(row: &EvaluationRow) -> [String; 16] {
+    let some = |errors: &Option<Errors>| errors.as_ref().map_or_else(|| "-".to_owned(), both);
+    let bands: Vec<String> = row.bands.iter().map(|band| both(&band.model)).collect();
+    let peers: Vec<String> = row.peers.iter().map(peer).collect();
+    let listed = |list: Vec<String>| {
+        if list.is_empty() { "-".to_owned() } else { list.join("; ") }
+    };
     [
         variant(row),
         row.split.name().to_owned(),
@@ -88,29 +117,40 @@ fn markdown_cells(row: &EvaluationRow) -> [String; 12] {
         percent(row.model.median),
         p90(&row.model),
         percent(row.model.worst),
+        some(&row.above_20_us),
+        listed(bands),
         covered(row),
         percent(row.width),
         both(&row.analytical),
-        row.interpolation.as_ref().map_or_else(|| "-".to_owned(), both),
+        some(&row.interpolation),
+        some(&row.repeat),
+        listed(peers),
     ]
 }
 
+/// `aiconfigurator 4.73 / 2.80 / 11.4`, unknown figures as `-`.
+fn peer(peer: &Peer) -> String {
+    let figures = [peer.mape, peer.median, peer.p90];
+    let texts = figures.map(|figure| figure.map_or_else(|| "-".to_owned(), percent));
+    format!("{} {}", peer.name, texts.join(" / "))
+}
+
 impl Evaluation {
-    /// Aligned columns; errors in per cent, those of the analytical term alone and of log-log
-    /// interpolation along the line as their means.
+    /// Aligned columns; errors in per cent, those of the analytical term alone, of log-log
+    /// interpolation along the line, of another measurement and of the best peer as their means.
     pub fn table(&self) -> String {
-        let mut lines: Vec<[String; 9]> = vec![TABLE.map(str::to_owned)];
+        let mut lines: Vec<[String; 11]> = vec![TABLE.map(str::to_owned)];
         lines.extend(self.rows.iter().map(table_cells));
-        let mut widths = [0; 9];
-        for line in &lines {
-            for (width, cell) in widths.iter_mut().zip(line) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
+        // Columns that nothing stands in take no place.
+        let shown: Vec<usize> =
+            (0..11).filter(|&at| lines.iter().skip(1).any(|line| line[at] != "-")).collect();
+        let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max();
+        let widths: Vec<usize> = shown.iter().map(|&at| width(at).unwrap_or(0)).collect();
         let mut text = format!("held-out errors of {}, in %\n", self.machine);
         for line in &lines {
-            for (index, (cell, width)) in line.iter().zip(widths).enumerate() {
-                let _ = match index {
+            for (&at, &width) in shown.iter().zip(&widths) {
+                let cell = &line[at];
+                let _ = match at {
                     0 => write!(text, "{cell:<width$}"),
                     1 => write!(text, "  {cell:<width$}"),
                     _ => write!(text, "  {cell:>width$}"),
@@ -121,7 +161,8 @@ impl Evaluation {
         text
     }
 
-    /// A Markdown table; errors in per cent.
+    /// A Markdown table; errors in per cent, pairs as mean / median, those of peers as mean /
+    /// median / 90th percentile.
     pub fn markdown(&self) -> String {
         let mut text = format!("| {} |\n|---|---", MARKDOWN.join(" | "));
         text.push_str(&"|---:".repeat(MARKDOWN.len() - 2));

@@ -20,12 +20,12 @@ pub(super) const DEALT: u64 = 5;
 const DEALT_OF_MANY: u64 = 10;
 
 /// Folds that so many rows are dealt to where errors are learned.
-pub(super) fn dealt(rows: usize) -> u64 {
+pub(crate) fn dealt(rows: usize) -> u64 {
     if rows <= SMALL { DEALT } else { DEALT_OF_MANY }
 }
 
 /// Whether each row is held out, per fold.
-pub(super) type Held = Vec<bool>;
+pub(crate) type Held = Vec<bool>;
 
 fn used(rows: usize) -> u64 {
     if rows <= SMALL { DEALT } else { 2 }
@@ -41,13 +41,13 @@ fn deal(parameters: &[u64], salt: u64, seed: u64, folds: u64) -> u64 {
 }
 
 /// Folds that hold single points out, each one of `dealt`.
-pub(super) fn point_folds(rows: &[Row<'_>], seed: u64, dealt: u64) -> Vec<Held> {
+pub(crate) fn point_folds(rows: &[Row<'_>], seed: u64, dealt: u64) -> Vec<Held> {
     let fold_of: Vec<u64> = rows.iter().map(|row| deal(&row.parameters, 1, seed, dealt)).collect();
     folds(&fold_of, used(rows.len()))
 }
 
 /// Folds that hold lines out; where there are few lines, each once.
-pub(super) fn line_folds(rows: &[Row<'_>], seed: u64, dealt: u64) -> Vec<Held> {
+pub(crate) fn line_folds(rows: &[Row<'_>], seed: u64, dealt: u64) -> Vec<Held> {
     let Some(first) = rows.first() else { return Vec::new() };
     let axis = first.point.axis();
     let keys: Vec<Parameters> = rows.iter().map(|row| key_of(row, axis)).collect();
@@ -115,7 +115,7 @@ fn folds(fold_of: &[u64], count: u64) -> Vec<Held> {
 }
 
 /// Rows left in, and rows held out.
-pub(super) fn split<'data>(rows: &[Row<'data>], held: &Held) -> (Vec<Row<'data>>, Vec<Row<'data>>) {
+pub(crate) fn split<'data>(rows: &[Row<'data>], held: &Held) -> (Vec<Row<'data>>, Vec<Row<'data>>) {
     let of = |wanted: bool| {
         let picked = rows.iter().zip(held).filter(|(_, held)| **held == wanted);
         picked.map(|(row, _)| row.clone()).collect()

@@ -10,6 +10,9 @@ use crate::rows::{Row, fold};
 /// Fewest points of a variant.
 const LEAST_POINTS: usize = 4;
 
+/// Of a collective: a latency and a bandwidth make a curve.
+const LEAST_OF_A_COLLECTIVE: usize = 2;
+
 /// The records of one variant.
 #[derive(Debug, Clone)]
 pub(crate) struct Group<'data> {
@@ -102,9 +105,11 @@ impl Group<'_> {
     /// Why these points cannot make a model, if they cannot.
     pub(crate) fn insufficient(&self) -> Option<String> {
         let points = self.rows.len();
-        if points < LEAST_POINTS {
+        let least =
+            if self.family == Family::Collective { LEAST_OF_A_COLLECTIVE } else { LEAST_POINTS };
+        if points < least {
             let plural = if points == 1 { "" } else { "s" };
-            return Some(format!("{points} point{plural}; at least {LEAST_POINTS} are needed"));
+            return Some(format!("{points} point{plural}; at least {least} are needed"));
         }
         // Of launching itself a constant is a fair answer: no size makes it any other work.
         let is_launching =

@@ -2,8 +2,10 @@
 //!
 //! On a processor an embedding bag takes the same steps however its indices are drawn, its
 //! backward pass the same for every optimizer but for what the optimizer adds, and a
-//! memory-bound op the same whether its operands are in a cache or not. Variants that are
-//! measured at the same shapes would tell each other about points that are held out, so a shape
+//! memory-bound op the same whether its operands are in a cache or not. On a GPU a memory-bound
+//! op moves bytes at the same rates whatever its elements are, and a collective as many bytes in
+//! any dtype. Variants that are measured at the same shapes would tell each other about points
+//! that are held out, so a shape
 //! that is held out of a variant is held out of its kin as well.
 
 use std::collections::BTreeSet;
@@ -41,6 +43,12 @@ impl<'data> Kin<'data> {
         Kin { rows, own }
     }
 
+    /// The same rows, all of which may stand beside any others: what is held out of one variant
+    /// is then known of its kin.
+    pub(crate) fn known(self) -> Self {
+        Kin { own: BTreeSet::new(), ..self }
+    }
+
     /// The rows that may be fitted together with `kept`.
     pub(super) fn beside(&self, kept: &[Row<'_>]) -> Vec<Row<'data>> {
         if self.rows.is_empty() {
@@ -53,12 +61,24 @@ impl<'data> Kin<'data> {
         };
         self.rows.iter().filter(is_free).cloned().collect()
     }
+
+    /// The rows at shapes that are held out, and no others: what is known where kin were
+    /// measured at just the shapes that the variant was not.
+    pub(super) fn complement(&self, kept: &[Row<'_>]) -> Vec<Row<'data>> {
+        let kept: BTreeSet<Shape> = kept.iter().filter_map(|row| shape(row.point)).collect();
+        let is_out = |row: &&Row<'_>| {
+            shape(row.point)
+                .is_some_and(|shape| self.own.contains(&shape) && !kept.contains(&shape))
+        };
+        self.rows.iter().filter(is_out).cloned().collect()
+    }
 }
 
 fn shape(point: &Point) -> Option<Shape> {
     match point {
         Point::Embedding(bag) => Some([bag.tables, bag.rows, bag.dim, bag.batch, bag.pooling]),
         Point::Memory(op) => Some([op.rows, op.columns, 0, 0, 0]),
+        Point::Collective(op) => Some([op.ranks, op.nodes, op.bytes, 0, 0]),
         _ => None,
     }
 }
@@ -67,7 +87,7 @@ fn shape(point: &Point) -> Option<Shape> {
 mod tests {
     use kernelgauge_data::{
         Conditions, Direction, Distribution, Dtype, EmbeddingPoint, Flags, Hardware, Links,
-        Measurement, Nanos, Optimizer, Outcome, Record,
+        Measurement, MemoryOp, MemoryPoint, Nanos, Optimizer, Outcome, Record,
     };
 
     use super::*;
@@ -115,5 +135,36 @@ mod tests {
         };
         assert_eq!(batches(&uniform.rows), [8, 16, 32]);
         assert_eq!(batches(&uniform.rows[..1]), [8, 32]);
+    }
+
+    #[test]
+    fn memory_bound_ops_of_a_gpu_share_their_traffic_over_element_types() {
+        let op = |op, dtype, rows: u64| Record {
+            point: Point::Memory(MemoryPoint { op, dtype, rows, columns: 64 }),
+            conditions: Conditions::default(),
+            outcome: Outcome::Measured(Measurement::stated(Nanos::new(1000 + rows))),
+            flags: Flags::NONE,
+        };
+        let records: Vec<Record> = [
+            (MemoryOp::Softmax, Dtype::F32, 8),
+            (MemoryOp::Softmax, Dtype::F32, 16),
+            (MemoryOp::Softmax, Dtype::F16, 16),
+            (MemoryOp::Gelu, Dtype::F32, 32),
+        ]
+        .map(|(kind, dtype, rows)| op(kind, dtype, rows))
+        .into();
+        let machine = Machine {
+            name: "made up".to_owned(),
+            device: "GPU".to_owned(),
+            count: 1,
+            links: Links::Unstated,
+            software: Default::default(),
+            hardware: Hardware::default(),
+        };
+        let groups = groups(&records);
+        let half = groups.iter().find(|group| group.name == "softmax/f16").unwrap();
+        let kin = Kin::of(half, &groups, &machine).beside(&half.rows);
+        let rows: Vec<u64> = kin.iter().map(|row| row.parameters[0]).collect();
+        assert_eq!(rows, [8, 16]);
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! [`mod@groups`] sorts records by variant; [`mod@kin`] finds those that share costs; [`variant`] fits one group and holds points out of repeated
 //! fits to learn its intervals and errors; [`train`] is one fit; [`select`] chooses the
-//! correction by cross-validation inside whatever rows it is given, so that the outer folds of
+//! correction (as finely as [`detail`] says) by cross-validation inside whatever rows it is given, so that the outer folds of
 //! [`folds`] report on points that took no part in the choice.
 
+mod detail;
 mod folds;
 mod groups;
 mod kin;
@@ -12,10 +13,12 @@ mod select;
 mod train;
 mod variant;
 
+pub use detail::{Detail, UnknownDetail};
+pub(crate) use folds::{Held, dealt, line_folds, point_folds, split};
 pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
 pub(crate) use train::{Task as VariantTask, lessons, train};
-pub(crate) use variant::fit_variant;
+pub(crate) use variant::{fit_variant, residuals};
 
 use kernelgauge_data::{Diagnostic, ExitStatus};
 use thiserror::Error;
@@ -28,6 +31,8 @@ pub struct FitOptions {
     /// Decides which points are held out together. The same data and seed give the same model
     /// to the byte.
     pub seed: u64,
+    /// How finely corrections are learned.
+    pub detail: Detail,
 }
 
 /// Why no model could be fitted.
@@ -47,6 +52,12 @@ pub enum FitError {
         /// The first variant and what it lacks.
         first: Insufficient,
     },
+    /// No variant of the machine or of its lenders can be fitted.
+    #[error("nothing can be borrowed for {machine}")]
+    NothingToBorrow {
+        /// The machine.
+        machine: String,
+    },
 }
 
 impl Diagnostic for FitError {
@@ -56,6 +67,10 @@ impl Diagnostic for FitError {
                 "measure with `calibrate`, or import a table with `calibrate import`"
             }
             FitError::Insufficient { first, .. } => first.remedy(),
+            FitError::NothingToBorrow { .. } => {
+                "state units, memory_gb_s, cache_bytes and peak_tflop_s under [machine.hardware] \
+                 of its dataset.toml, and borrow from machines that have them too"
+            }
         };
         Some(hint.to_owned())
     }

@@ -3,6 +3,7 @@
 //! Candidates are fitted on part of the rows and judged on the rest, by single points and by
 //! whole lines. A richer candidate has to beat a simpler one by 2 %.
 
+use kernelgauge_data::Family;
 use rayon::prelude::*;
 
 use super::folds::{self, Held, SMALL};
@@ -17,9 +18,6 @@ use crate::variant::VariantModel;
 
 /// Rows that are enough to tell candidates apart.
 const ENOUGH_ROWS: usize = 6000;
-
-/// Trees of a forest: see `TreesParams::default`.
-const ROUNDS: usize = 120;
 
 /// So few rows would know a term again that was fitted on all of them: it is fitted anew.
 const REMEMBERED: usize = 70;
@@ -43,20 +41,23 @@ pub(crate) struct Choice {
 
 impl Choice {
     /// A correction with all that neighbours give.
-    fn with_neighbours(candidate: Candidate) -> Self {
+    pub(super) fn with_neighbours(candidate: Candidate) -> Self {
         Choice { candidate, blend: 1.0, confined: true }
     }
 }
 
 /// Candidates that so many rows allow, the simplest first.
-fn candidates(rows: usize) -> Vec<Candidate> {
+fn candidates(rows: usize, task: &Task<'_>) -> Vec<Candidate> {
     let mut allowed = vec![Candidate::None];
     if rows >= 12 {
         allowed.push(Candidate::Quadratic { l1_ratio: 0.0 });
         allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
     }
     if rows >= 200 {
-        allowed.push(Candidate::Trees { rounds: ROUNDS });
+        // Tables of products have throttled rows and features by the hundred.
+        let (trees, leaves) = (task.detail.trees(), task.detail.leaves());
+        let robust = task.family == Family::Gemm;
+        allowed.push(Candidate::Trees { trees, leaves, robust });
     }
     allowed
 }
@@ -87,7 +88,7 @@ pub(super) fn select(task: &Task<'_>, rows: &[Row<'_>], term: &AnalyticalTerm) -
         })
         .collect();
     let mut best: Option<(f64, Choice)> = None;
-    for candidate in candidates(sample.len()) {
+    for candidate in candidates(sample.len(), task) {
         let (loss, choice) = judge(task, candidate, &folds);
         if best.as_ref().is_none_or(|(least, _)| loss < least * 0.98) {
             best = Some((loss, choice));

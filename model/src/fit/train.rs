@@ -3,9 +3,10 @@
 use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Machine};
 
+use super::detail::Detail;
 use super::kin::Kin;
 use super::select::{Choice, select};
-use crate::correction::{Lessons, QuadraticParams};
+use crate::correction::{Candidate, Lessons, QuadraticParams};
 use crate::domain::Domain;
 use crate::held_out::HeldOut;
 use crate::interval::{Intervals, Residuals};
@@ -24,12 +25,22 @@ pub(crate) struct Task<'task> {
     /// Rows of variants that share this one's costs.
     pub kin: &'task Kin<'task>,
     pub seed: u64,
+    /// How finely corrections are learned.
+    pub detail: Detail,
 }
 
 impl Task<'_> {
     /// Fits the term to `rows` and the kin that may stand beside them.
     pub(crate) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
         AnalyticalTerm::fit(self.family, rows, &self.kin.beside(rows), self.machine, self.cache)
+    }
+
+    /// The same where kin were measured at just the shapes that are not in `rows`; none where
+    /// there are no such kin, or they tell nothing about a shape alone.
+    pub(super) fn term_beside(&self, rows: &[Row<'_>]) -> Option<AnalyticalTerm> {
+        let beside = self.kin.complement(rows);
+        let fit = || AnalyticalTerm::fit(self.family, rows, &beside, self.machine, self.cache);
+        (self.family == Family::Collective && !beside.is_empty()).then(fit)
     }
 
     /// Fits the constants of `term` to `rows` and their kin, as [`Task::term`]; what was found
@@ -42,7 +53,11 @@ impl Task<'_> {
 /// Fits the term, chooses and fits the correction, all on `rows`.
 pub(crate) fn train(task: &Task<'_>, rows: &[Row<'_>]) -> (VariantModel, Choice) {
     let term = task.term(rows);
-    let choice = select(task, rows, &term);
+    // The curves of collectives run through their points: there is nothing left to learn.
+    let choice = match task.family {
+        Family::Collective => Choice::with_neighbours(Candidate::None),
+        _ => select(task, rows, &term),
+    };
     (with_learned(train_as(task, rows, term, &choice), rows), choice)
 }
 
@@ -66,6 +81,7 @@ pub(super) fn train_as(
         lines: Lines::of(rows),
         intervals: Intervals::of(&Residuals::default()),
         held_out: HeldOut::default(),
+        borrowed: None,
         term,
     }
 }

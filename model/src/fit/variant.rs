@@ -16,16 +16,20 @@ enum Outer {
     Nested(folds::Held),
     /// The choice of the whole is fitted to what is left in.
     Again(folds::Held),
+    /// The same, with kin at the shapes held out.
+    Beside(folds::Held),
 }
 
-/// Fits `rows`, of which there are at least four.
+/// Fits `rows`, of which there are at least four, or two of a collective.
 pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let (mut model, choice) = train(task, rows);
     let dealt = folds::dealt(rows.len());
     let mut outers: Vec<Outer> = Vec::new();
     outers.extend(folds::point_folds(rows, task.seed, dealt).into_iter().map(Outer::Nested));
     outers.extend(folds::line_folds(rows, task.seed, dealt).into_iter().map(Outer::Nested));
-    outers.extend(folds::axis_folds(rows).into_iter().map(Outer::Again));
+    let every_second = folds::axis_folds(rows);
+    outers.extend(every_second.iter().take(2).cloned().map(Outer::Beside));
+    outers.extend(every_second.into_iter().map(Outer::Again));
     outers.extend(folds::frontier(rows).map(Outer::Again));
     let per_fold: Vec<Residuals> = outers
         .par_iter()
@@ -38,6 +42,12 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
                 let (kept, out) = folds::split(rows, held);
                 let term = task.term(&kept);
                 residuals(&train_as(task, &kept, term, &choice), &out)
+            }
+            Outer::Beside(held) => {
+                let (kept, out) = folds::split(rows, held);
+                let term = task.term_beside(&kept);
+                let model = term.map(|term| train_as(task, &kept, term, &choice));
+                model.map_or_else(Residuals::default, |model| residuals(&model, &out))
             }
         })
         .collect();
@@ -56,7 +66,7 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
 }
 
 /// What held-out rows exceed the model's answers by, in the region each lies in.
-fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
+pub(crate) fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
     let mut residuals = Residuals::default();
     for row in out {
         let location = model.domain.locate(&row.parameters);
@@ -70,7 +80,7 @@ fn residuals(model: &VariantModel, out: &[Row<'_>]) -> Residuals {
             // Off the end of a line says nothing about lines never measured.
             Region::Unseen { .. } if estimate.place.is_some() => {}
             Region::Unseen { fresh: true } => residuals.strange.push(held(0.0)),
-            Region::Unseen { fresh: false } => residuals.unseen.push(held(0.0)),
+            Region::Unseen { fresh: false } | Region::Borrowed => residuals.unseen.push(held(0.0)),
             Region::Near { octaves } => residuals.near.push(held(octaves)),
             Region::Outside { .. } => continue,
         }

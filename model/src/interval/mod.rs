@@ -39,6 +39,8 @@ pub(crate) enum Region {
         /// Whether no line at all was measured at this value of the axis.
         fresh: bool,
     },
+    /// Within the domain, where other machines speak.
+    Borrowed,
     /// Near the domain.
     Near {
         /// Octaves beyond the domain.
@@ -152,15 +154,17 @@ impl Intervals {
         let at_this_time = |band: Band| band.scaled(self.difficulty.at(log_ns));
         match region {
             Region::Known { gap, fresh } if fresh && !self.fresh.is_empty() => {
-                at_this_time(by_gap_at(&self.fresh, gap))
+                at_this_time(by_gap_at(&self.fresh, gap)).joined(self.exact)
             }
             Region::Known { gap, .. } if !self.known.is_empty() => {
-                at_this_time(by_gap_at(&self.known, gap))
+                at_this_time(by_gap_at(&self.known, gap)).joined(self.exact)
             }
             Region::Unseen { fresh: true } => {
                 at_this_time(self.strange.map_or(self.unseen, |band| band.joined(self.unseen)))
             }
-            Region::Known { .. } | Region::Unseen { .. } => at_this_time(self.unseen),
+            Region::Known { .. } | Region::Unseen { .. } | Region::Borrowed => {
+                at_this_time(self.unseen)
+            }
             Region::Near { .. } if self.beyond.is_empty() => self.near,
             // They come from one frontier and err together: the wider of the two stands for
             // the next.

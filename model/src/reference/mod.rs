@@ -107,7 +107,7 @@ fn curve_of(
 }
 
 /// What the measured points exceed a formula by, in log time.
-fn residuals(
+pub(crate) fn residuals(
     model: &VariantModel,
     point: &Point,
     time_us: impl Fn(&Point) -> Option<f64>,

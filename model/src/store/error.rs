@@ -10,7 +10,7 @@ use super::{FORMAT, FORMAT_VERSION};
 pub enum StoreError {
     /// The file is something else.
     #[error(
-        "not a model of this tool: its format is `{found}`, version {version}; `{FORMAT}` up to version {FORMAT_VERSION} is read"
+        "not a model of this tool: its format is `{found}`, version {version}; `{FORMAT}`, version {FORMAT_VERSION}, is read"
     )]
     Foreign {
         /// The format it states.
@@ -18,10 +18,14 @@ pub enum StoreError {
         /// The version it states, or `unknown`.
         version: String,
     },
+    /// The file was written by an older tool.
+    #[error("model format version {found} is older than {FORMAT_VERSION}, which this tool reads")]
+    Older {
+        /// The version it states.
+        found: u64,
+    },
     /// The file was written by a newer tool.
-    #[error(
-        "model format version {found} is newer than {FORMAT_VERSION}, the newest this tool reads"
-    )]
+    #[error("model format version {found} is newer than {FORMAT_VERSION}, which this tool reads")]
     Newer {
         /// The version it states.
         found: u64,
@@ -73,7 +77,7 @@ impl Diagnostic for StoreError {
             }
             StoreError::Newer { .. } => "install a newer release, or refit with `calibrate fit`",
             StoreError::TooLarge { .. } => "is this the model.json of a calibration?",
-            StoreError::Syntax { .. } | StoreError::Damaged { .. } => {
+            StoreError::Older { .. } | StoreError::Syntax { .. } | StoreError::Damaged { .. } => {
                 "refit the data set it came from with `calibrate fit`"
             }
         };

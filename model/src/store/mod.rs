@@ -2,10 +2,11 @@
 //!
 //! The header says what the model speaks for; each variant's part is kept as text until a
 //! question needs it, so that one answer does not wait for the rest. [`text`] holds the layout,
-//! [`read`] the checks. Nothing is allocated from a declared length, nothing is believed: sizes
+//! [`points`] that of the measured points, [`read`] the checks. Nothing is allocated from a declared length, nothing is believed: sizes
 //! before parsing, ranges, signs and indices after.
 
 mod error;
+mod points;
 mod read;
 mod text;
 mod write;
@@ -18,8 +19,8 @@ use crate::model::Model;
 /// What the file says it is.
 pub(crate) const FORMAT: &str = "kernelgauge-model";
 
-/// The layout this tool writes, and the newest it reads.
-pub(crate) const FORMAT_VERSION: u64 = 1;
+/// The layout this tool writes and reads.
+pub(crate) const FORMAT_VERSION: u64 = 2;
 
 /// Largest model file that is read.
 pub(crate) const MOST_BYTES: usize = 256 << 20;

@@ -2,17 +2,10 @@
 
 use std::sync::OnceLock;
 
-use kernelgauge_data::Nanos;
-
-use super::text::{CorrectionText, Document, LinesText, Probe, VariantText};
+use super::text::{Document, Probe, VariantText};
 use super::{FORMAT, FORMAT_VERSION, MOST_BYTES, StoreError};
-use crate::correction::Correction;
-use crate::lines::Lines;
 use crate::model::{Header, Model, Section};
 use crate::variant::VariantModel;
-
-/// Longest time a measured point can have: the limit of `Nanos::measured`.
-const LONGEST_NS: u64 = 1_000_000_000_000_000;
 
 /// Reads the header and leaves the variants as text.
 pub(super) fn open(text: &str) -> Result<Model, StoreError> {
@@ -44,7 +37,12 @@ pub(super) fn open(text: &str) -> Result<Model, StoreError> {
         origin: document.origin,
         data_sha256: document.data_sha256,
         seed: document.seed,
+        detail: document
+            .detail
+            .parse()
+            .map_err(|_| StoreError::damaged("detail", "no level of detail"))?,
         insufficient: document.insufficient,
+        lenders: document.lenders,
     };
     Ok(Model { header, sections })
 }
@@ -59,7 +57,8 @@ fn what_it_is(text: &str, error: &serde_json::Error) -> StoreError {
 
 fn check_format(format: Option<&str>, version: Option<u64>) -> Result<(), StoreError> {
     match (format, version) {
-        (Some(FORMAT), Some(1..=FORMAT_VERSION)) => Ok(()),
+        (Some(FORMAT), Some(FORMAT_VERSION)) => Ok(()),
+        (Some(FORMAT), Some(found)) if found < FORMAT_VERSION => Err(StoreError::Older { found }),
         (Some(FORMAT), Some(found)) if found > FORMAT_VERSION => Err(StoreError::Newer { found }),
         (Some(FORMAT), None) => Ok(()),
         _ => Err(StoreError::Foreign {
@@ -87,15 +86,10 @@ pub(crate) fn read_section(section: &Section, text: &str) -> Result<VariantModel
         read.learned.as_ref().is_none_or(|learned| learned.is_sound()),
         "a learned coefficient that cannot be",
     )?;
-    let correction = match read.correction {
-        CorrectionText::None => Correction::None,
-        CorrectionText::Quadratic(quadratic) => {
-            sound(quadratic.is_sound(), "a coefficient that cannot be")?;
-            Correction::Quadratic(quadratic)
-        }
-        CorrectionText::Trees(text) => Correction::Trees(text.forest().map_err(damaged)?),
-    };
-    let lines = read_lines(&read.lines, read.domain.width()).map_err(damaged)?;
+    let correction = read.correction.read().map_err(damaged)?;
+    let borrowed = read.borrowed.map(|text| text.read(read.domain.width())).transpose();
+    let borrowed = borrowed.map_err(damaged)?;
+    let lines = read.lines.lines(read.domain.width()).map_err(damaged)?;
     let mut term = read.term;
     term.prepare();
     Ok(VariantModel {
@@ -111,47 +105,6 @@ pub(crate) fn read_section(section: &Section, text: &str) -> Result<VariantModel
         lines,
         intervals: read.intervals,
         held_out: read.held_out,
+        borrowed,
     })
-}
-
-fn read_lines(text: &LinesText, width: usize) -> Result<Lines, &'static str> {
-    let key_width = width.saturating_sub(1);
-    let points = text.times_ns.len();
-    let total: u64 = text.counts.iter().map(|count| u64::from(*count)).sum();
-    if text.axis >= width
-        || text.axis_values.len() != points
-        || total != points as u64
-        || text.keys.len() != text.counts.len() * key_width
-        || !(text.ranges_ns.is_empty() || text.ranges_ns.len() == points)
-    {
-        return Err("measured points whose numbers do not fit each other");
-    }
-    if text.times_ns.iter().any(|time| !(1..=LONGEST_NS).contains(time)) {
-        return Err("a measured time that cannot be");
-    }
-    let mut lines = Lines::empty(text.axis, key_width);
-    let mut point = 0;
-    for (line, count) in text.counts.iter().enumerate() {
-        let key = &text.keys[line * key_width..(line + 1) * key_width];
-        let from = line.saturating_sub(1) * key_width;
-        if *count == 0 || (line > 0 && text.keys[from..from + key_width] >= *key) {
-            return Err("lines that are empty or not in order");
-        }
-        let end = point + *count as usize;
-        if text.axis_values[point..end].windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err("points of a line that are not in order");
-        }
-        while point < end {
-            let time = text.times_ns[point];
-            let range = text.ranges_ns.get(point).filter(|range| **range != (0, 0));
-            let range = range.map(|&(below, above)| {
-                let high = time.saturating_add(above).min(LONGEST_NS);
-                (Nanos::new(time.saturating_sub(below)), Nanos::new(high))
-            });
-            lines.push(key, text.axis_values[point], Nanos::new(time), range);
-            point += 1;
-        }
-    }
-    lines.seal();
-    Ok(lines)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use kernelgauge_data::CacheState;
+use kernelgauge_data::{CacheState, Diagnostic};
 
 use crate::tests::{gemm, gemm_table};
 use crate::{BasisChoice, FitOptions, Model, PredictError, Query, StoreError};
@@ -33,15 +33,19 @@ fn a_model_read_again_answers_the_same_and_is_written_the_same() {
 }
 
 #[test]
-fn foreign_and_newer_files_are_refused_with_both_numbers() {
+fn foreign_newer_and_older_files_are_refused_with_both_numbers() {
     // As an unrelated tool of another version writes it.
     let foreign = r#"{"format":"perf-model","format_version":99,"gpu":{"name":"B"},"terms":[]}"#;
     let error = Model::from_text(foreign).unwrap_err().to_string();
     assert!(error.contains("`perf-model`") && error.contains("99"), "{error}");
-    let newer = text().replace("\"format_version\": 1", "\"format_version\": 7");
+    let newer = text().replace("\"format_version\": 2", "\"format_version\": 7");
     let error = Model::from_text(&newer).unwrap_err();
     assert_eq!(error, StoreError::Newer { found: 7 });
-    assert!(error.to_string().contains("7 is newer than 1"), "{error}");
+    assert!(error.to_string().contains("7 is newer than 2"), "{error}");
+    let older = r#"{"format":"kernelgauge-model","format_version":1,"variants":[]}"#;
+    let error = Model::from_text(older).unwrap_err();
+    assert_eq!(error, StoreError::Older { found: 1 });
+    assert!(error.hint().unwrap().contains("calibrate fit"));
     assert!(matches!(Model::from_text("[]"), Err(StoreError::Syntax { .. })));
     assert!(matches!(Model::from_text("{}"), Err(StoreError::Foreign { .. })));
     assert!(matches!(Model::from_text(""), Err(StoreError::Syntax { line: 1, .. })));
@@ -68,12 +72,17 @@ fn impossible_numbers_are_refused() {
         ("\"unseen\":[", ',', "5"),
         ("\"axis\":", ',', "9"),
         ("\"axis\":", ',', "9223372036854775807"),
-        ("\"counts\":[", ',', "4294967295"),
-        ("\"counts\":[", ',', "0"),
         ("\"axis_values\":[", ',', "4096"),
-        ("\"times_ns\":[", ',', "0"),
-        ("\"times_ns\":[", ',', "18446744073709551615"),
-        ("\"keys\":[", ',', "77"),
+        ("\"detail\": \"", '"', "fuller"),
+        // One line of n = k = 256: no points, a time of nothing, a value that is not there, one
+        // that is there twice, numbers that end early, and no line at all.
+        ("\"points\":\"", '"', "CgQgQA"),
+        ("\"points\":\"", '"', "CgQgQBAA"),
+        ("\"points\":\"", '"', "CgQgQBNE"),
+        ("\"points\":\"", '"', "CgQgQBAEAAABAE"),
+        ("\"points\":\"", '"', "CgQgQ_______"),
+        ("\"points\":\"", '"', "Cg*"),
+        ("\"points\":\"", '"', ""),
     ] {
         let text = damaged(pattern, end, wrong);
         let error = Model::from_text(&text).expect_err(&format!("{pattern}{wrong} was accepted"));

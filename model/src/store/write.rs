@@ -4,10 +4,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::text::{CorrectionText, LinesText, VariantText};
+use super::points::LinesText;
+use super::text::{BorrowedText, CorrectionText, VariantText};
 use super::{FORMAT, FORMAT_VERSION};
-use crate::correction::Correction;
-use crate::lines::Lines;
 use crate::model::{Model, Section};
 use crate::variant::VariantModel;
 
@@ -22,7 +21,11 @@ pub(super) fn write(model: &Model) -> String {
     field(&mut text, "origin", &header.origin);
     field(&mut text, "data_sha256", &header.data_sha256);
     field(&mut text, "seed", &header.seed);
+    field(&mut text, "detail", &header.detail.to_string());
     field(&mut text, "insufficient", &header.insufficient);
+    if !header.lenders.is_empty() {
+        field(&mut text, "lenders", &header.lenders);
+    }
     text.push_str("\"variants\": [");
     for (index, section) in model.sections.iter().enumerate() {
         text.push_str(if index == 0 { "\n" } else { ",\n" });
@@ -64,31 +67,9 @@ fn layout(model: &VariantModel) -> VariantText {
         intervals: model.intervals.clone(),
         blend: model.blend,
         confined: model.confined,
-        correction: match &model.correction {
-            Correction::None => CorrectionText::None,
-            Correction::Quadratic(quadratic) => CorrectionText::Quadratic(quadratic.clone()),
-            Correction::Trees(forest) => CorrectionText::Trees(forest.text()),
-        },
+        correction: CorrectionText::of(&model.correction),
         learned: model.learned.clone(),
-        lines: lines(&model.lines),
-    }
-}
-
-fn lines(lines: &Lines) -> LinesText {
-    let points = || 0..lines.points();
-    let range = |point: usize| {
-        let time = lines.time(point).get();
-        lines.range(point).map_or((0, 0), |(low, high)| {
-            (time.saturating_sub(low.get()), high.get().saturating_sub(time))
-        })
-    };
-    let any_range = points().any(|point| lines.range(point).is_some());
-    LinesText {
-        axis: lines.axis(),
-        keys: (0..lines.count()).flat_map(|line| lines.key(line).to_vec()).collect(),
-        counts: (0..lines.count()).map(|line| lines.span(line).len() as u32).collect(),
-        axis_values: points().map(|point| lines.axis_value(point)).collect(),
-        times_ns: points().map(|point| lines.time(point).get()).collect(),
-        ranges_ns: if any_range { points().map(range).collect() } else { Vec::new() },
+        borrowed: model.borrowed.as_ref().map(BorrowedText::of),
+        lines: LinesText::of(&model.lines),
     }
 }

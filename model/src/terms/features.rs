@@ -1,7 +1,7 @@
 //! The features of a point: a fixed buffer on the stack.
 
 /// Most features a family may have.
-pub(crate) const FEATURES: usize = 63;
+pub(crate) const FEATURES: usize = 127;
 
 /// The features of one point. Trees compare them with thresholds and nothing else, so any
 /// monotone scale will do and no logarithm is taken. One slot past the last holds minus

@@ -10,20 +10,27 @@
 mod attention;
 mod collective;
 mod custom;
+mod described;
 mod embedding;
 mod features;
 mod gemm;
 mod line;
+mod passes;
+mod pooled;
 mod power;
 mod processor;
 mod processor_embedding;
 mod processor_gemm;
 mod processor_memory;
+mod shared;
 mod traffic;
 
+pub(crate) use collective::Empirical;
 pub(crate) use features::{FEATURES, Features};
+pub(crate) use processor::speaks_for as counts_steps;
+pub(crate) use shared::{Party, SharedTerm};
 
-use kernelgauge_data::{CacheState, Family, Machine, Point};
+use kernelgauge_data::{CacheState, Family, Hardware, Machine, Point};
 use serde::{Deserialize, Serialize};
 
 use crate::math::{Stream, exp};
@@ -45,6 +52,8 @@ pub(crate) enum AnalyticalTerm {
     ProcessorMemory(processor_memory::ProcessorMemoryTerm),
     /// Launch floor, cache and memory.
     Traffic(traffic::TrafficTerm),
+    /// Passes over rows, with constants that machines share.
+    Passes(passes::PassesTerm),
     /// Minimum of two knees per rank count.
     Collective(collective::CollectiveTerm),
     /// Roofline over query tiles.
@@ -87,6 +96,7 @@ macro_rules! each {
             AnalyticalTerm::Embedding($term) => $body,
             AnalyticalTerm::ProcessorMemory($term) => $body,
             AnalyticalTerm::Traffic($term) => $body,
+            AnalyticalTerm::Passes($term) => $body,
             AnalyticalTerm::Collective($term) => $body,
             AnalyticalTerm::Attention($term) => $body,
             AnalyticalTerm::Line($term) => $body,
@@ -118,10 +128,31 @@ impl AnalyticalTerm {
                 let term = processor_memory::fit(rows, kin, machine, cache);
                 AnalyticalTerm::ProcessorMemory(term)
             }
-            Family::Memory | Family::Copy => AnalyticalTerm::Traffic(traffic::fit(rows, machine)),
-            Family::Collective => AnalyticalTerm::Collective(collective::fit(rows)),
+            Family::Memory | Family::Copy => {
+                AnalyticalTerm::Traffic(traffic::fit(rows, kin, machine))
+            }
+            Family::Collective => {
+                AnalyticalTerm::Collective(collective::fit(rows, kin, &[], machine))
+            }
             Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
             Family::Custom => custom::fit(rows),
+        }
+    }
+
+    /// The term of a machine of which nothing but the maker's figures is known.
+    ///
+    /// # Errors
+    /// What is lacking.
+    pub(crate) fn described(family: Family, hardware: &Hardware) -> Result<Self, &'static str> {
+        let figures = described::Figures::of(hardware)?;
+        match family {
+            Family::Embedding => {
+                Ok(AnalyticalTerm::Embedding(embedding::EmbeddingTerm::described(&figures)))
+            }
+            Family::Memory => {
+                Ok(AnalyticalTerm::Traffic(traffic::TrafficTerm::described(&figures)))
+            }
+            _ => Err("published figures speak for embedding bags and memory-bound ops only"),
         }
     }
 
@@ -159,6 +190,26 @@ impl AnalyticalTerm {
         parts
     }
 
+    /// What measured points say beside the formula: of collectives, whose term keeps them.
+    pub(crate) fn empirical(&self, point: &Point) -> Option<Empirical> {
+        match (self, point) {
+            (AnalyticalTerm::Collective(term), Point::Collective(point)) => {
+                Some(term.empirical(point))
+            }
+            _ => None,
+        }
+    }
+
+    /// Which points that stands on, in words.
+    pub(crate) fn account(&self, point: &Point) -> Option<String> {
+        match (self, point) {
+            (AnalyticalTerm::Collective(term), Point::Collective(point)) => {
+                Some(term.account(point))
+            }
+            _ => None,
+        }
+    }
+
     /// The least that any point takes: the launch, or the latency of a collective.
     pub(crate) fn floor_ns(&self) -> f64 {
         each!(self, term => term.floor_ns())
@@ -171,7 +222,9 @@ impl AnalyticalTerm {
             AnalyticalTerm::Embedding(_) | AnalyticalTerm::ProcessorEmbedding(_) => {
                 family == Family::Embedding
             }
-            AnalyticalTerm::ProcessorMemory(_) => family == Family::Memory,
+            AnalyticalTerm::ProcessorMemory(_) | AnalyticalTerm::Passes(_) => {
+                family == Family::Memory
+            }
             AnalyticalTerm::Traffic(_) => matches!(family, Family::Memory | Family::Copy),
             AnalyticalTerm::Collective(_) => family == Family::Collective,
             AnalyticalTerm::Attention(_) => family == Family::Attention,
@@ -194,10 +247,19 @@ impl AnalyticalTerm {
 pub(crate) type InState<'point> = (&'point Point, CacheState);
 
 /// Whether the times of two points of different variants come from the same costs: on a
-/// processor, bags whatever their indices and optimizer, and a memory-bound op hot and cold.
+/// processor, bags whatever their indices and optimizer, and a memory-bound op hot and cold; on
+/// any other device a memory-bound op whatever its element type, since traffic is in bytes;
+/// anywhere, a collective in several dtypes.
 pub(crate) fn shares_costs(one: InState<'_>, other: InState<'_>, machine: &Machine) -> bool {
+    if let (Point::Collective(one), Point::Collective(other)) = (one.0, other.0) {
+        return (one.collective, one.imbalance) == (other.collective, other.imbalance);
+    }
     if !processor::speaks_for(machine) {
-        return false;
+        let ((Point::Memory(one), cache), (Point::Memory(other), other_cache)) = (one, other)
+        else {
+            return false;
+        };
+        return (one.op, cache) == (other.op, other_cache);
     }
     match (one, other) {
         ((Point::Embedding(one), cache), (Point::Embedding(other), other_cache)) => {

@@ -28,7 +28,7 @@ pub(super) const LAST_LEVEL_SHARES: [f64; 4] = [0.5, 1.0, 0.25, 0.125];
 const LAST_LEVEL: f64 = 33_554_432.0;
 
 /// Whether `machine` was measured by the host device.
-pub(super) fn speaks_for(machine: &Machine) -> bool {
+pub(crate) fn speaks_for(machine: &Machine) -> bool {
     machine.software.contains_key(SOFTWARE)
 }
 

@@ -43,13 +43,13 @@ impl Chosen {
         }
         let variants = predictor.model().variants(op.family);
         let links = predictor.machine().links;
-        let subject = Subject { machine, links, variants: &variants };
-        let vocabulary = Vocabulary::new(&subject, &name, &prefix);
+        let subject = Subject { machine, links, variants: &variants, described: false };
         let dtype = match prefix.parse::<Collective>() {
             Ok(collective) if op.family == Family::Collective => {
-                vocabulary.collective_dtype(collective, None)?
+                Vocabulary::of_collective(&subject, &name, collective)
+                    .collective_dtype(collective, None)?
             }
-            _ => vocabulary.dtype(None)?,
+            _ => Vocabulary::new(&subject, &name, &prefix).dtype(None)?,
         };
         let asked = Asked { machine: machine.clone(), family: op.family, prefix };
         self.0 = Some((asked, dtype));

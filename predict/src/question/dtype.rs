@@ -12,6 +12,7 @@ pub struct Vocabulary<'a> {
     op: &'a str,
     variants: &'a [String],
     dtypes: Vec<Dtype>,
+    described: bool,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -21,7 +22,18 @@ impl<'a> Vocabulary<'a> {
             subject.variants.iter().filter_map(|name| dtype_after(prefix, name)).collect();
         dtypes.sort();
         dtypes.dedup();
-        Vocabulary { machine: subject.machine, op, variants: subject.variants, dtypes }
+        let Subject { machine, variants, described, .. } = *subject;
+        Vocabulary { machine, op, variants, dtypes, described }
+    }
+
+    /// The vocabulary of a collective: of all-to-all-v that of all-to-all, where it was not
+    /// measured itself.
+    pub fn of_collective(subject: &Subject<'a>, op: &'a str, collective: Collective) -> Self {
+        let own = Vocabulary::new(subject, op, collective.name());
+        if collective == Collective::AllToAllV && own.dtypes.is_empty() {
+            return Vocabulary::new(subject, op, Collective::AllToAll.name());
+        }
+        own
     }
 
     /// The dtype that was given, which the machine must have; without one, the only one.
@@ -29,6 +41,9 @@ impl<'a> Vocabulary<'a> {
     /// # Errors
     /// Lists what the machine has.
     pub fn dtype(&self, given: Option<&str>) -> Result<Dtype, QuestionError> {
+        if self.described && self.dtypes.is_empty() {
+            return given.map_or(Ok(Dtype::F32), |name| self.parse(name));
+        }
         self.not_empty()?;
         match (given, self.dtypes.as_slice()) {
             (Some(name), _) => self.measured(self.parse(name)?),
@@ -106,7 +121,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     fn measured(&self, asked: Dtype) -> Result<Dtype, QuestionError> {
-        if self.dtypes.contains(&asked) {
+        if self.described || self.dtypes.contains(&asked) {
             return Ok(asked);
         }
         Err(QuestionError::NoSuchDtype {
@@ -168,7 +183,8 @@ mod tests {
 
     fn check(variants: &[&str], op: &str, prefix: &str, given: Option<&str>) -> String {
         let variants: Vec<String> = variants.iter().map(|name| (*name).to_owned()).collect();
-        let subject = Subject { machine: "h200-sxm", links: Links::Nvswitch, variants: &variants };
+        let (machine, links) = ("h200-sxm", Links::Nvswitch);
+        let subject = Subject { machine, links, variants: &variants, described: false };
         match Vocabulary::new(&subject, op, prefix).dtype(given) {
             Ok(dtype) => dtype.to_string(),
             Err(error) => format!("{error} / {}", error.hint().unwrap_or_default()),

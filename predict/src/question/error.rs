@@ -89,9 +89,11 @@ impl Diagnostic for QuestionError {
                 Some(format!("{machine} has {known}"))
             }
             QuestionError::WhichDtype { example, .. } => Some(format!("add --dtype {example}")),
-            QuestionError::NoSuchOp { known, .. } if known.is_empty() => {
-                Some("`predict machines` lists what each machine has".to_owned())
-            }
+            QuestionError::NoSuchOp { known, .. } if known.is_empty() => Some(
+                "`predict machines` lists what each machine has; of embedding bags and \
+                 memory-bound ops also published figures say a time: --basis described --extrapolate"
+                    .to_owned(),
+            ),
             QuestionError::NoSuchOp { known, .. } => Some(format!("it has {known}")),
             QuestionError::NotAParameter(_) => Some("like this: --set batch=64".to_owned()),
             QuestionError::NotASize(_) => Some(

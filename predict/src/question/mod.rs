@@ -5,10 +5,12 @@
 
 mod dtype;
 mod error;
-mod shapes;
+pub(crate) mod shapes;
+pub mod tables;
 
 pub use dtype::{Vocabulary, stand_in, stand_in_difference};
 pub use error::QuestionError;
+pub use tables::{Alike, TablesError};
 
 use kernelgauge_data::{Collective, Family, Links, MemoryOp, Point};
 
@@ -26,6 +28,8 @@ pub struct Subject<'a> {
     pub links: Links,
     /// Names of the variants of the family asked for.
     pub variants: &'a [String],
+    /// Whether published figures answer, for which nothing has to be measured.
+    pub described: bool,
 }
 
 /// A single question as the command line put it, with the op decided.

@@ -18,11 +18,19 @@ pub fn gemm(arguments: &GemmArguments, subject: &Subject<'_>) -> Result<Point, Q
     Ok(Point::Gemm(GemmPoint { dtype, batch, m, n, k, layout }))
 }
 
+/// The op on tables that are all alike.
 pub fn embedding(
     arguments: &EmbeddingArguments,
     subject: &Subject<'_>,
 ) -> Result<Point, QuestionError> {
-    let EmbeddingArguments { tables, rows, dim, batch, pooling, .. } = *arguments;
+    Ok(Point::Embedding(bag(arguments, subject)?))
+}
+
+/// The bag that the options describe; what only a file of tables leaves out is 1.
+pub fn bag(
+    arguments: &EmbeddingArguments,
+    subject: &Subject<'_>,
+) -> Result<EmbeddingPoint, QuestionError> {
     let direction: Direction = arguments.direction.parse()?;
     let optimizer: Optimizer = arguments.optimizer.as_deref().unwrap_or_default().parse()?;
     let prefix = match direction {
@@ -34,17 +42,17 @@ pub fn embedding(
     };
     let op = format!("embedding {}", direction.name());
     let dtype = Vocabulary::new(subject, &op, &prefix).dtype(arguments.dtype.as_deref())?;
-    Ok(Point::Embedding(EmbeddingPoint {
+    Ok(EmbeddingPoint {
         direction,
         optimizer,
         dtype,
-        tables,
-        rows,
-        dim,
-        batch,
-        pooling,
+        tables: arguments.tables.unwrap_or(1),
+        rows: arguments.rows.unwrap_or(1),
+        dim: arguments.dim.unwrap_or(1),
+        batch: arguments.batch,
+        pooling: arguments.pooling.unwrap_or(1),
         distribution: arguments.distribution.parse()?,
-    }))
+    })
 }
 
 pub fn attention(
@@ -105,7 +113,7 @@ pub fn collective(
     subject: &Subject<'_>,
 ) -> Result<Point, QuestionError> {
     let op = collective.name().replace('_', "-");
-    let vocabulary = Vocabulary::new(subject, &op, collective.name());
+    let vocabulary = Vocabulary::of_collective(subject, &op, collective);
     let dtype = vocabulary.collective_dtype(collective, arguments.dtype.as_deref())?;
     let CollectiveArguments { ranks, nodes, imbalance, .. } = *arguments;
     let bytes = bytes(&arguments.bytes)?;

@@ -5,9 +5,11 @@
 
 mod document;
 mod explain;
+mod set;
 mod table;
 
 pub use document::SCHEMA_VERSION;
+pub use set::TableSet;
 
 use std::io::{self, Write};
 

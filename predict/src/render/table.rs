@@ -35,7 +35,7 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// `164 .. 173 µs`: one unit for both ends, the larger one's.
-fn interval(low: Nanos, high: Nanos) -> String {
+pub(super) fn interval(low: Nanos, high: Nanos) -> String {
     let shown = high.to_string();
     let (high_text, unit) = shown.split_once(' ').unwrap_or((&shown, "ns"));
     let scale = match unit {
@@ -55,7 +55,9 @@ fn rests_on(answer: &Answer<'_>) -> String {
         Basis::Hybrid => "analytical term times learned correction, fitted to",
         Basis::Learned => "learned regression alone, fitted to",
         Basis::Analytical => "analytical term alone, fitted to",
+        Basis::Borrowed => "measured on other machines, scaled to",
         Basis::Extrapolated => "extrapolated by the analytical term from",
+        Basis::Described => "analytical term with the published figures of",
         Basis::Reference => "published reference model, with the figures of",
     };
     let domain = match prediction.domain {

@@ -2,14 +2,17 @@
 //! on points measured anew.
 
 mod comparison;
+mod figures;
 mod fresh;
+mod held_out;
 mod sweep;
 
 use kernelgauge_data::{DataSet, ExitStatus, Family};
-use kernelgauge_model::{EvaluateOptions, FitOptions, Model, evaluate};
+use kernelgauge_model::{EvaluateOptions, FitOptions, Model};
 
 use super::{Surroundings, families};
-use crate::args::{EvaluateArguments, Format};
+use crate::args::Format;
+use crate::args::evaluate::EvaluateArguments;
 use crate::device_list::DeviceList;
 use crate::error::{CommandError, UsageError, print};
 use crate::finish::{self, MODEL};
@@ -34,7 +37,7 @@ pub fn run(
     }
     match arguments.fresh {
         Some(count) => against_fresh(count as usize, &chosen, &data, arguments, around),
-        None => held_out(&chosen, data, arguments, around),
+        None => held_out::run(&chosen, data, arguments, around),
     }
 }
 
@@ -91,7 +94,10 @@ fn model_of(data: &DataSet, arguments: &EvaluateArguments) -> Result<Model, Comm
     let model = stored.and_then(|text| Model::from_text(&text).ok());
     match model {
         Some(model) if model.data_sha256() == data.digest() => Ok(model),
-        _ => Ok(Model::fit(data, &FitOptions { seed: arguments.seed })?),
+        _ => {
+            let detail = arguments.detail.parse()?;
+            Ok(Model::fit(data, &FitOptions { seed: arguments.seed, detail })?)
+        }
     }
 }
 
@@ -102,7 +108,12 @@ fn how_few(
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
     data.records.retain(|record| chosen.contains(&record.point.family()));
-    let options = EvaluateOptions { seed: arguments.seed, ..EvaluateOptions::default() };
+    let options = EvaluateOptions {
+        seed: arguments.seed,
+        bands: arguments.bands.clone(),
+        detail: arguments.detail.parse()?,
+        ..EvaluateOptions::default()
+    };
     let report = sweep::evaluate(&data, &options);
     let text = match arguments.format {
         Format::Table => report.columns().text(),
@@ -117,27 +128,5 @@ fn how_few(
         return Ok(ExitStatus::Findings);
     }
     print(around.stdout, &text)?;
-    Ok(ExitStatus::Success)
-}
-
-fn held_out(
-    chosen: &[Family],
-    mut data: DataSet,
-    arguments: &EvaluateArguments,
-    around: &mut Surroundings<'_>,
-) -> Result<ExitStatus, CommandError> {
-    data.records.retain(|record| chosen.contains(&record.point.family()));
-    let options = EvaluateOptions { seed: arguments.seed, ..EvaluateOptions::default() };
-    let evaluation = evaluate(&data, &options);
-    let text = match arguments.format {
-        Format::Table => evaluation.table(),
-        Format::Markdown => evaluation.markdown(),
-        Format::Json => evaluation.json(),
-    };
-    print(around.stdout, &text)?;
-    if evaluation.rows.is_empty() {
-        around.warn("nothing could be held out", Some("a variant needs at least four points"));
-        return Ok(ExitStatus::Findings);
-    }
     Ok(ExitStatus::Success)
 }

@@ -91,7 +91,7 @@ pub struct Curve {
 }
 
 /// Tries every variant of `data` that has points enough.
-pub fn evaluate(data: &DataSet, options: &EvaluateOptions) -> Report {
+pub fn evaluate(data: &DataSet, options: &EvaluateOptions<'_>) -> Report {
     let machine = &data.manifest.machine;
     let oracles = Oracle::all(data, options);
     let variants =

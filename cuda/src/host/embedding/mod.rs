@@ -35,6 +35,12 @@ pub struct Lengths {
     pub keys: u64,
 }
 
+/// Whether a pass leaves the gradient of the whole table instead of updated rows, for which no
+/// device has a kernel.
+pub fn writes_a_gradient(point: &EmbeddingPoint) -> bool {
+    point.direction == Direction::Backward && point.optimizer == Optimizer::Dense
+}
+
 impl Lengths {
     /// Of `point`; none on overflow.
     pub fn of(point: &EmbeddingPoint) -> Option<Self> {

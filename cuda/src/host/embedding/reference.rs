@@ -151,7 +151,7 @@ impl Sum {
         let square = before.square.unwrap_or(0.0) + self.mean_square();
         let square_error = self.mean_square_error(precision) + 4.0 * precision.epsilon * square;
         let (scale, scale_error) = match optimizer {
-            Optimizer::Sgd => (RATE, 0.0),
+            Optimizer::Sgd | Optimizer::Dense => (RATE, 0.0),
             Optimizer::RowWiseAdagrad => {
                 let scale = RATE / (square.sqrt() + ROOT_FLOOR);
                 (scale, scale * (square_error / square.max(f64::MIN_POSITIVE)))

@@ -66,7 +66,7 @@ pub fn backward(
         long_runs: words(lengths.keys.saturating_add(1))?,
     };
     let squares = match point.optimizer {
-        Optimizer::Sgd => None,
+        Optimizer::Sgd | Optimizer::Dense => None,
         Optimizer::RowWiseAdagrad => Some(room(context, Element::F32, lengths.squares)?),
     };
     if let Some(squares) = &squares {

@@ -20,7 +20,7 @@ use super::memory::DeviceBuffer;
 use super::operand::{Operand, uploaded};
 use super::stream::Stream;
 use crate::host::embedding::reference::Lookups;
-use crate::host::embedding::{Lengths, indices};
+use crate::host::embedding::{Lengths, indices, writes_a_gradient};
 
 /// The kernels hold the number of a row, and of a bag, in 32 bits.
 const MOST_NUMBERED: u64 = 1 << 32;
@@ -33,6 +33,9 @@ pub fn unsupported(point: &EmbeddingPoint) -> Option<String> {
     match Element::of(point.dtype) {
         Some(Element::F32 | Element::F16) => {}
         _ => return Some(format!("embedding bags of {} on a GPU", point.dtype)),
+    }
+    if writes_a_gradient(point) {
+        return Some("the gradient of a whole table (rows are updated instead)".to_owned());
     }
     let many = |count: u64| point.tables.checked_mul(count).is_none_or(|all| all > MOST_NUMBERED);
     if many(point.rows) || many(point.batch) {
@@ -188,6 +191,9 @@ mod tests {
         let sorting = 8 * (3 * 60 + 1 + 256 * 2);
         assert_eq!(bytes(&point), Some(forward + 4 * 200 + sorting));
         assert_eq!(unsupported(&point), None);
+        point.optimizer = Optimizer::Dense;
+        assert!(unsupported(&point).is_some_and(|what| what.contains("whole table")));
+        point.optimizer = Optimizer::Sgd;
         point.rows = 1 << 31;
         assert_eq!(unsupported(&point), None);
         point.rows += 1;

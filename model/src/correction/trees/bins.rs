@@ -4,41 +4,36 @@ use ndarray::{ArrayBase, Axis, Data, Ix2};
 
 /// The bin of every feature of every row.
 pub(super) struct Bins {
-    /// Row after row, each bin as its place in a histogram of all features.
-    places: Vec<u16>,
+    rows: usize,
+    /// Feature after feature, the bin of every row.
+    bins: Vec<u8>,
     /// Per feature the upper edges of all bins but the last, ascending.
     edges: Vec<Vec<f32>>,
-    /// Where each feature's bins begin in a histogram; one more than there are features.
-    offsets: Vec<usize>,
 }
 
 impl Bins {
-    /// Cuts every column of `records` into at most `most` bins. Not a number counts as smallest.
+    /// Cuts every column of `records` into at most `most` bins, and at most 256. Not a number
+    /// counts as smallest.
     pub(super) fn of<D: Data<Elem = f64>>(records: &ArrayBase<D, Ix2>, most: usize) -> Self {
         let (rows, width) = records.dim();
-        let mut places = vec![0; rows * width];
+        let mut bins = Vec::with_capacity(rows * width);
         let mut edges: Vec<Vec<f32>> = Vec::with_capacity(width);
-        let mut offsets = vec![0];
-        for (feature, column) in records.axis_iter(Axis(1)).enumerate() {
+        for column in records.axis_iter(Axis(1)) {
             let values: Vec<f32> = column
                 .iter()
                 .map(|value| if value.is_nan() { f32::NEG_INFINITY } else { *value as f32 })
                 .collect();
-            let of_feature = cut(&values, most);
-            let offset = offsets[feature];
-            for (row, value) in values.iter().enumerate() {
-                let bin = of_feature.partition_point(|edge| edge < value);
-                places[row * width + feature] = (offset + bin) as u16;
-            }
-            offsets.push(offset + of_feature.len() + 1);
+            let of_feature = cut(&values, most.min(256));
+            let bin = |value: &f32| of_feature.partition_point(|edge| edge < value) as u8;
+            bins.extend(values.iter().map(bin));
             edges.push(of_feature);
         }
-        Bins { places, edges, offsets }
+        Bins { rows, bins, edges }
     }
 
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
-        self.places.len() / self.width().max(1)
+        self.rows
     }
 
     /// Number of features.
@@ -46,21 +41,15 @@ impl Bins {
         self.edges.len()
     }
 
-    /// The bins of one row, as places in a histogram of all features.
+    /// The bins of one feature, row after row.
     #[inline]
-    pub(super) fn row(&self, row: usize) -> &[u16] {
-        let width = self.width();
-        &self.places[row * width..(row + 1) * width]
+    pub(super) fn column(&self, feature: usize) -> &[u8] {
+        &self.bins[feature * self.rows..(feature + 1) * self.rows]
     }
 
-    /// Where each feature's bins begin in a histogram.
-    pub(super) fn offsets(&self) -> &[usize] {
-        &self.offsets
-    }
-
-    /// Bins of all features together.
-    pub(super) fn total(&self) -> usize {
-        self.offsets[self.width()]
+    /// Number of bins of one feature.
+    pub(super) fn count(&self, feature: usize) -> usize {
+        self.edges[feature].len() + 1
     }
 
     /// Upper edge of a bin.
@@ -92,10 +81,14 @@ fn cut(values: &[f32], most: usize) -> Vec<f32> {
     edges
 }
 
-/// A number with `low <= number < high`, in the middle if there is one.
+/// A number with `low <= number < high`: the middle with as few digits as will do, since model
+/// files spell it out.
 fn between(low: f32, high: f32) -> f32 {
     let middle = low / 2.0 + high / 2.0;
-    if middle >= low && middle < high { middle } else { low }
+    (0..8)
+        .filter_map(|digits| format!("{middle:.digits$e}").parse().ok())
+        .find(|number| (low..high).contains(number))
+        .unwrap_or(low)
 }
 
 #[cfg(test)]
@@ -105,6 +98,7 @@ mod tests {
     #[test]
     fn few_values_get_an_edge_each_and_many_equal_shares() {
         assert_eq!(cut(&[1.0, 3.0, 3.0, 5.0], 8), vec![2.0, 4.0]);
+        assert_eq!(cut(&[4096.0, 5120.0, f32::INFINITY], 8), vec![5000.0, 5120.0]);
         assert_eq!(cut(&[7.0; 9], 8), Vec::<f32>::new());
         let many: Vec<f32> = (0..1000_i16).map(f32::from).collect();
         let edges = cut(&many, 10);

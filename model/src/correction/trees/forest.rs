@@ -1,14 +1,12 @@
 //! Fitted trees, flat.
 //!
-//! Every tree is stored as a perfect one of [`DEPTH`] levels: node `i` has its children at
-//! `2 i + 1` and `2 i + 2`, so a step down is arithmetic, not a branch and not a load, and
-//! sixteen trees descend in step, so that their loads overlap. Where a tree is shallower, the
-//! nodes below a leaf compare the slot past the last feature, which is minus infinity, and all
-//! answers there are the leaf's.
+//! All nodes of all trees lie in one array, each tree breadth first with a split's children side
+//! by side, so a step down is a comparison and an addition. A leaf leads back to itself: it
+//! compares the slot past the last feature, which is minus infinity, with its answer. Every tree
+//! is walked as many steps as the longest path among its neighbours has, without asking whether
+//! it has arrived, and several trees descend in step, so that their loads overlap.
 
 use std::collections::VecDeque;
-
-use serde::{Deserialize, Serialize};
 
 use super::grow::{Node, Tree};
 use crate::terms::FEATURES;
@@ -17,92 +15,93 @@ use crate::terms::FEATURES;
 pub(crate) const LEAF_STEP: f64 = 1e-5;
 
 /// Longest path of a tree.
-pub(super) const DEPTH: usize = 6;
+pub(super) const LONGEST: usize = 24;
 
 /// Trees that descend together; more do not fit the processor's registers.
-const LANES: usize = 16;
-
-/// Trees that descend together where fewer than [`LANES`] are left.
-const FEW: usize = LANES / 2;
-
-/// Answers of a perfect tree, one more than it has nodes.
-const LEAVES: usize = 1 << DEPTH;
+const LANES: usize = 8;
 
 /// Slots of the features; [`FEATURES`] is one less, which makes it a mask.
 type Slots = [f32; FEATURES + 1];
 
-/// A perfect tree. Arrays are padded to a power of two, so that masked indices need no check.
-#[derive(Debug, Clone, PartialEq)]
-struct Perfect {
-    thresholds: [f32; LEAVES],
-    slots: [u8; LEAVES],
-    answers: [f32; LEAVES],
+/// Bits of a place in the array of nodes; the feature's slot lies above.
+const PLACE_BITS: u32 = 24;
+
+/// Most nodes of a forest.
+pub(super) const MOST_NODES: usize = 1 << PLACE_BITS;
+
+/// A split, or a leaf.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Packed {
+    /// Above this the second child follows; of a leaf, its answer.
+    threshold: f32,
+    /// Slot of the feature, and place of the first child; of a leaf, its own place.
+    next: u32,
 }
 
 /// Fitted trees.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Forest {
     base: f64,
-    trees: Vec<Perfect>,
+    nodes: Vec<Packed>,
+    /// Root and longest path of every tree.
+    trees: Vec<(u32, u8)>,
 }
 
-impl Perfect {
-    /// One leaf.
-    fn empty() -> Self {
-        Perfect {
-            thresholds: [f32::INFINITY; LEAVES],
-            slots: [FEATURES as u8; LEAVES],
-            answers: [0.0; LEAVES],
-        }
+impl Packed {
+    fn split(feature: usize, threshold: f32, first_child: usize) -> Self {
+        Packed { threshold, next: (feature as u32) << PLACE_BITS | first_child as u32 }
+    }
+
+    fn leaf(steps: i32, place: usize) -> Self {
+        let answer = (f64::from(steps) * LEAF_STEP) as f32;
+        Packed::split(FEATURES, answer, place)
     }
 
     #[inline(always)]
-    fn step(&self, at: usize, slots: &Slots) -> usize {
-        let at = at & (LEAVES - 1);
-        let value = slots[usize::from(self.slots[at]) & FEATURES];
-        2 * at + 1 + usize::from(value > self.thresholds[at])
+    fn slot(self) -> usize {
+        (self.next >> PLACE_BITS) as usize & FEATURES
     }
 
     #[inline(always)]
-    fn answer(&self, at: usize) -> f64 {
-        f64::from(self.answers[(at + 1) & (LEAVES - 1)])
-    }
-
-    /// Sets the answer of every path that passes node `at` of level `level`.
-    fn fill(&mut self, at: usize, level: usize, steps: i32) {
-        let span = 1 << (DEPTH - level);
-        // The first answer below the node: go left to the bottom.
-        let first = (at + 1) * span - LEAVES;
-        self.answers[first..first + span].fill((f64::from(steps) * LEAF_STEP) as f32);
-    }
-
-    fn is_split(&self, at: usize) -> bool {
-        usize::from(self.slots[at]) < FEATURES
+    fn place(self) -> usize {
+        self.next as usize & (MOST_NODES - 1)
     }
 }
 
 impl Forest {
     /// No trees: answers `base`.
     pub(super) fn new(base: f64) -> Self {
-        Forest { base, trees: Vec::new() }
+        Forest { base, nodes: Vec::new(), trees: Vec::new() }
     }
 
-    /// Adds a tree, whose paths are at most [`DEPTH`] long.
-    pub(super) fn push(&mut self, tree: &Tree) {
-        let mut perfect = Perfect::empty();
-        let mut queue = VecDeque::from([(0, 0, 0)]);
-        while let Some((node, at, level)) = queue.pop_front() {
-            match tree.nodes[node] {
-                Node::Leaf { steps } => perfect.fill(at, level, steps),
-                Node::Split { feature, threshold, first_child } => {
-                    perfect.thresholds[at] = threshold;
-                    perfect.slots[at] = feature as u8;
-                    queue.push_back((first_child, 2 * at + 1, level + 1));
-                    queue.push_back((first_child + 1, 2 * at + 2, level + 1));
-                }
-            }
+    /// What is answered before any tree is asked.
+    pub(super) fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// Adds a tree, whose paths are at most [`LONGEST`] long; refuses what the array cannot hold.
+    pub(super) fn push(&mut self, tree: &Tree) -> Result<(), &'static str> {
+        let root = self.nodes.len();
+        if root + tree.nodes.len() > MOST_NODES {
+            return Err("more nodes than a forest can hold");
         }
-        self.trees.push(perfect);
+        let mut longest = 0;
+        let mut next_place = root + 1;
+        let mut queue = VecDeque::from([(0, 0)]);
+        while let Some((node, level)) = queue.pop_front() {
+            longest = longest.max(level);
+            let place = self.nodes.len();
+            self.nodes.push(match tree.nodes[node] {
+                Node::Leaf { steps } => Packed::leaf(steps, place),
+                Node::Split { feature, threshold, first_child } => {
+                    queue.extend([(first_child, level + 1), (first_child + 1, level + 1)]);
+                    next_place += 2;
+                    Packed::split(feature, threshold, next_place - 2)
+                }
+            });
+        }
+        self.trees.push((root as u32, longest));
+        Ok(())
     }
 
     /// Number of trees.
@@ -110,131 +109,51 @@ impl Forest {
         self.trees.len()
     }
 
+    /// The nodes of a tree breadth first, children by their place in it.
+    pub(super) fn tree(&self, index: usize) -> Vec<Node> {
+        let root = self.trees[index].0 as usize;
+        let end = self.trees.get(index + 1).map_or(self.nodes.len(), |next| next.0 as usize);
+        let node = |packed: &Packed| match packed.slot() {
+            FEATURES => {
+                let steps = f64::from(packed.threshold) / LEAF_STEP;
+                Node::Leaf { steps: steps.round() as i32 }
+            }
+            feature => {
+                let first_child = packed.place() - root;
+                Node::Split { feature, threshold: packed.threshold, first_child }
+            }
+        };
+        self.nodes[root..end].iter().map(node).collect()
+    }
+
     /// The answer for the features in `slots`. Never allocates.
     pub(crate) fn answer(&self, slots: &Slots) -> f64 {
         let mut sum = self.base;
         let mut groups = self.trees.chunks_exact(LANES);
         for group in &mut groups {
-            sum += answers::<LANES>(group, slots).iter().sum::<f64>();
+            let roots = std::array::from_fn(|lane| group[lane].0 as usize);
+            let longest = group.iter().fold(0, |longest, tree| tree.1.max(longest));
+            for answer in self.descend::<LANES>(roots, longest, slots) {
+                sum += f64::from(answer);
+            }
         }
-        // The last ones' answers are added one by one, however many descend together.
-        let mut few = groups.remainder().chunks_exact(FEW);
-        for group in &mut few {
-            sum = answers::<FEW>(group, slots).iter().fold(sum, |sum, answer| sum + answer);
-        }
-        for tree in few.remainder() {
-            sum += answers::<1>(std::slice::from_ref(tree), slots)[0];
+        for &(root, longest) in groups.remainder() {
+            sum += f64::from(self.descend([root as usize], longest, slots)[0]);
         }
         sum
     }
 
-    /// The trees as plain numbers.
-    pub(crate) fn text(&self) -> ForestText {
-        let mut edges: Vec<Vec<f32>> = Vec::new();
-        for tree in &self.trees {
-            for at in (0..LEAVES - 1).filter(|at| tree.is_split(*at)) {
-                let feature = usize::from(tree.slots[at]);
-                edges.resize(edges.len().max(feature + 1), Vec::new());
-                edges[feature].push(tree.thresholds[at]);
+    /// The answers of the trees at `roots` after so many steps down.
+    #[inline(always)]
+    fn descend<const N: usize>(&self, roots: [usize; N], steps: u8, slots: &Slots) -> [f32; N] {
+        let nodes = self.nodes.as_slice();
+        let mut at = roots;
+        for _ in 0..steps {
+            for at in &mut at {
+                let node = nodes[*at];
+                *at = node.place() + usize::from(slots[node.slot()] > node.threshold);
             }
         }
-        for of_feature in &mut edges {
-            of_feature.sort_by(f32::total_cmp);
-            of_feature.dedup();
-        }
-        let trees = self.trees.iter().map(|tree| tree_text(tree, &edges)).collect();
-        ForestText { base: (self.base / LEAF_STEP).round() as i64, edges, trees }
-    }
-}
-
-/// The answers of `trees`, of which there are `N`.
-#[inline(always)]
-fn answers<const N: usize>(trees: &[Perfect], slots: &Slots) -> [f64; N] {
-    let mut at = [0; N];
-    for _ in 0..DEPTH {
-        for (at, tree) in at.iter_mut().zip(trees) {
-            *at = tree.step(*at, slots);
-        }
-    }
-    let mut answers = [0.0; N];
-    for ((answer, at), tree) in answers.iter_mut().zip(at).zip(trees) {
-        *answer = tree.answer(at);
-    }
-    answers
-}
-
-/// A forest as it stands in a model file: per tree its nodes breadth first as pairs, a split as
-/// feature and index into the feature's edges, a leaf as -1 and its answer in steps of 1e-5.
-/// Children are not named: every split's follow side by side, in the order splits are listed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ForestText {
-    base: i64,
-    edges: Vec<Vec<f32>>,
-    trees: Vec<Vec<i32>>,
-}
-
-fn tree_text(tree: &Perfect, edges: &[Vec<f32>]) -> Vec<i32> {
-    let mut text = Vec::new();
-    let mut queue = VecDeque::from([(0, 0)]);
-    while let Some((at, level)) = queue.pop_front() {
-        if level < DEPTH && tree.is_split(at) {
-            let feature = usize::from(tree.slots[at]);
-            let threshold = tree.thresholds[at];
-            let edge = edges[feature].partition_point(|edge| *edge < threshold);
-            text.extend([feature as i32, edge as i32]);
-            queue.extend([(2 * at + 1, level + 1), (2 * at + 2, level + 1)]);
-        } else {
-            let first = (at + 1) * (1 << (DEPTH - level)) - LEAVES;
-            let steps = f64::from(tree.answers[first]) / LEAF_STEP;
-            text.extend([-1, steps.round() as i32]);
-        }
-    }
-    text
-}
-
-impl ForestText {
-    /// The forest, or what is wrong with the numbers.
-    pub(crate) fn forest(&self) -> Result<Forest, &'static str> {
-        if self.edges.len() > FEATURES {
-            return Err("more features than there are");
-        }
-        if self.edges.iter().flatten().any(|edge| edge.is_nan()) {
-            return Err("a threshold is not a number");
-        }
-        if self.base.unsigned_abs() > 10_000_000 {
-            return Err("a base beyond e^100");
-        }
-        let trees = self.trees.iter().map(|text| self.tree(text)).collect::<Result<_, _>>()?;
-        Ok(Forest { base: self.base as f64 * LEAF_STEP, trees })
-    }
-
-    fn tree(&self, text: &[i32]) -> Result<Perfect, &'static str> {
-        let mut tree = Perfect::empty();
-        let mut queue = VecDeque::from([(0, 0)]);
-        let mut pairs = text.chunks_exact(2);
-        for pair in &mut pairs {
-            let (at, level) = queue.pop_front().ok_or("a node that no split leads to")?;
-            let (feature, value) = (pair[0], pair[1]);
-            if feature < 0 {
-                if value.unsigned_abs() > 10_000_000 {
-                    return Err("a leaf beyond e^100");
-                }
-                tree.fill(at, level, value);
-                continue;
-            }
-            if level == DEPTH {
-                return Err("a path that is too long");
-            }
-            let edges = self.edges.get(feature as usize).ok_or("a feature without edges")?;
-            let edge = usize::try_from(value).ok().and_then(|value| edges.get(value));
-            tree.thresholds[at] = *edge.ok_or("an edge that is not there")?;
-            tree.slots[at] = feature as u8;
-            queue.extend([(2 * at + 1, level + 1), (2 * at + 2, level + 1)]);
-        }
-        if !queue.is_empty() || !pairs.remainder().is_empty() {
-            return Err("a tree that ends before its leaves");
-        }
-        Ok(tree)
+        at.map(|at| nodes[at].threshold)
     }
 }

@@ -2,10 +2,12 @@
 
 use super::bins::Bins;
 use super::forest::LEAF_STEP;
+use super::histogram::{Bin, Layout, Scale};
 use super::params::TreesValidParams;
+use crate::math::Stream;
 
 /// A split or a leaf, in the order the tree is stored: a node's children lie side by side.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Node {
     /// Rows whose feature is at most the threshold go to the first child, others to the next.
     Split { feature: usize, threshold: f32, first_child: usize },
@@ -30,24 +32,24 @@ pub(super) struct Boosting<'bins> {
     bins: &'bins Bins,
     base: f64,
     residuals: Vec<f64>,
-    clipped: Vec<f64>,
+    /// What trees are grown on: residuals clipped.
+    gradients: Vec<f64>,
+    scale: Scale,
+    layout: Layout,
+    drawn: Stream,
     rows: Vec<u32>,
     /// Rows of a second child, while they are told apart.
     second: Vec<u32>,
+    /// Gradients of the rows that are being counted.
+    values: Vec<Bin>,
     spare: Vec<Vec<Bin>>,
-}
-
-/// Sum of residuals and number of rows of one bin.
-#[derive(Debug, Clone, Copy, Default)]
-struct Bin {
-    sum: f64,
-    count: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Split {
     gain: f64,
-    feature: usize,
+    /// Place among the tree's features.
+    place: usize,
     bin: usize,
 }
 
@@ -71,9 +73,19 @@ impl<'bins> Boosting<'bins> {
         let base = (mean / LEAF_STEP).round() * LEAF_STEP;
         let residuals: Vec<f64> = targets.iter().map(|target| target - base).collect();
         let rows: Vec<u32> = (0..residuals.len() as u32).collect();
-        let second = vec![0; rows.len()];
-        let clipped = residuals.clone();
-        Boosting { bins, base, clipped, residuals, rows, second, spare: Vec::new() }
+        Boosting {
+            bins,
+            base,
+            scale: Scale::of(rows.len(), 1.0),
+            layout: Layout::of(bins, Vec::new()),
+            drawn: Stream::new(0),
+            second: vec![0; rows.len()],
+            values: Vec::new(),
+            gradients: residuals.clone(),
+            residuals,
+            rows,
+            spare: Vec::new(),
+        }
     }
 
     /// What boosting starts from.
@@ -81,79 +93,93 @@ impl<'bins> Boosting<'bins> {
         self.base
     }
 
+    /// Takes the gradients anew and draws the features of the next tree.
+    fn begin(&mut self, params: &TreesValidParams) {
+        let clip = params.clip;
+        for (slot, residual) in self.gradients.iter_mut().zip(&self.residuals) {
+            *slot = residual.clamp(-clip, clip);
+        }
+        let largest = self.gradients.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        self.scale = Scale::of(self.gradients.len(), largest);
+        let mut features: Vec<usize> = (0..self.bins.width()).collect();
+        let wanted = (params.features * features.len() as f64).ceil() as usize;
+        if wanted < features.len() {
+            self.drawn.shuffle(&mut features);
+            features.truncate(wanted.max(1));
+            features.sort_unstable();
+        }
+        self.layout = Layout::of(self.bins, features);
+    }
+
     fn histogram(&mut self, from: usize, to: usize) -> Vec<Bin> {
         let mut histogram = self.spare.pop().unwrap_or_default();
         histogram.clear();
-        histogram.resize(self.bins.total(), Bin::default());
-        for &row in &self.rows[from..to] {
-            let residual = self.clipped[row as usize];
-            let mut add = |place: u16| {
-                let slot = &mut histogram[usize::from(place)];
-                slot.sum += residual;
-                slot.count += 1.0;
-            };
-            let mut fours = self.bins.row(row as usize).chunks_exact(4);
-            for four in &mut fours {
-                four.iter().for_each(|place| add(*place));
-            }
-            fours.remainder().iter().for_each(|place| add(*place));
-        }
+        histogram.resize(self.layout.total(), Bin::default());
+        let rows = &self.rows[from..to];
+        self.values.clear();
+        let (scale, gradients) = (self.scale, &self.gradients);
+        self.values.extend(rows.iter().map(|&row| scale.row(gradients[row as usize])));
+        self.layout.count(self.bins, rows, &self.values, &mut histogram);
         histogram
     }
 
     fn best_split(&self, histogram: &[Bin], params: &TreesValidParams) -> Option<Split> {
-        let offsets = self.bins.offsets();
-        let first = &histogram[..offsets[1]];
-        let total = first.iter().map(|bin| bin.sum).sum::<f64>();
-        let count = first.iter().map(|bin| bin.count).sum::<f64>();
+        let offsets = &self.layout.offsets;
+        let mut whole = Bin::default();
+        histogram[..offsets[1]].iter().for_each(|bin| whole.add(*bin));
         let least = params.least_rows as f64;
         let score = |sum: f64, count: f64| sum * sum / (count + params.ridge);
+        let (total, count) = (self.scale.residual(whole.sum()), whole.count());
         let parent = score(total, count);
         // The least gain that is one, then the best so far.
         let mut least_gain = 1e-9;
         let mut best: Option<Split> = None;
-        for feature in 0..self.bins.width() {
-            let (mut sum, mut below) = (0.0, 0.0);
-            let of_feature = &histogram[offsets[feature]..offsets[feature + 1]];
+        for place in 0..self.layout.features.len() {
+            let mut low = Bin::default();
+            let of_feature = &histogram[offsets[place]..offsets[place + 1]];
             for (bin, slot) in of_feature[..of_feature.len() - 1].iter().enumerate() {
-                sum += slot.sum;
-                below += slot.count;
-                if below < least || slot.count == 0.0 {
+                if slot.is_empty() {
+                    continue;
+                }
+                low.add(*slot);
+                let below = low.count();
+                if below < least {
                     continue;
                 }
                 if count - below < least {
                     break;
                 }
                 // Whether the gain can be enough, without a division: most splits end here.
+                let sum = self.scale.residual(low.sum());
                 let (rest, above) = (total - sum, count - below);
-                let (low, high) = (below + params.ridge, above + params.ridge);
-                let scores = sum * sum * high + rest * rest * low;
-                if scores * SLACK < (parent + least_gain) * low * high {
+                let (first, second) = (below + params.ridge, above + params.ridge);
+                let scores = sum * sum * second + rest * rest * first;
+                if scores * SLACK < (parent + least_gain) * first * second {
                     continue;
                 }
                 let gain = score(sum, below) + score(rest, above) - parent;
                 if gain > least_gain {
                     least_gain = gain;
-                    best = Some(Split { gain, feature, bin });
+                    best = Some(Split { gain, place, bin });
                 }
             }
         }
         best.map(|split| {
             // No row of this node lies in the bins that follow empty: the threshold goes to
             // their middle, which serves rows never seen best.
-            let after = &histogram[offsets[split.feature] + split.bin + 1..];
-            let empty = after.iter().take_while(|slot| slot.count == 0.0).count();
+            let after = &histogram[offsets[split.place] + split.bin + 1..offsets[split.place + 1]];
+            let empty = after.iter().take_while(|slot| slot.is_empty()).count();
             Split { bin: split.bin + empty / 2, ..split }
         })
     }
 
     /// Moves the rows of a split's first child to the front, keeping their order.
     fn partition(&mut self, from: usize, to: usize, split: &Split) -> usize {
-        let last = self.bins.offsets()[split.feature] + split.bin;
+        let column = self.bins.column(self.layout.features[split.place]);
         let (mut at, mut seconds) = (from, 0);
         for index in from..to {
             let row = self.rows[index];
-            let is_first = usize::from(self.bins.row(row as usize)[split.feature]) <= last;
+            let is_first = usize::from(column[row as usize]) <= split.bin;
             // Written to both, kept in one: which one cannot be foreseen, and a branch would.
             self.rows[at] = row;
             self.second[seconds] = row;
@@ -166,10 +192,11 @@ impl<'bins> Boosting<'bins> {
 
     /// The answer of a leaf, which is taken off the residuals of its rows.
     fn close(&mut self, from: usize, to: usize, params: &TreesValidParams) -> i32 {
-        let sum: f64 = self.rows[from..to].iter().map(|&row| self.clipped[row as usize]).sum();
-        let answer = params.learning_rate * sum / ((to - from) as f64 + params.ridge);
-        let steps = (answer / LEAF_STEP).round() as i32;
-        for &row in &self.rows[from..to] {
+        let rows = &self.rows[from..to];
+        let sum: f64 = rows.iter().map(|&row| self.gradients[row as usize]).sum();
+        let answer = sum / (rows.len() as f64 + params.ridge);
+        let steps = (params.learning_rate * answer / LEAF_STEP).round() as i32;
+        for &row in rows {
             self.residuals[row as usize] -= f64::from(steps) * LEAF_STEP;
         }
         steps
@@ -203,8 +230,7 @@ impl<'bins> Boosting<'bins> {
         let small = self.histogram(from, to);
         let mut large = parent;
         for (large, small) in large.iter_mut().zip(&small) {
-            large.sum -= small.sum;
-            large.count -= small.count;
+            large.take(*small);
         }
         if first_is_small { (small, large) } else { (large, small) }
     }
@@ -217,10 +243,7 @@ fn may_split(span: (usize, usize), depth: usize, params: &TreesValidParams) -> b
 
 /// Grows a tree on the residuals and takes its answers off them.
 pub(super) fn grow(boosting: &mut Boosting<'_>, params: &TreesValidParams) -> Tree {
-    let clip = params.clip;
-    for (clipped, residual) in boosting.clipped.iter_mut().zip(&boosting.residuals) {
-        *clipped = residual.clamp(-clip, clip);
-    }
+    boosting.begin(params);
     let rows = boosting.bins.rows();
     let histogram = boosting.histogram(0, rows);
     let mut nodes = vec![Node::Leaf { steps: 0 }];
@@ -240,8 +263,9 @@ pub(super) fn grow(boosting: &mut Boosting<'_>, params: &TreesValidParams) -> Tr
             (Vec::new(), Vec::new())
         };
         let first_child = nodes.len();
-        let threshold = boosting.bins.edge(split.feature, split.bin);
-        nodes[node] = Node::Split { feature: split.feature, threshold, first_child };
+        let feature = boosting.layout.features[split.place];
+        let threshold = boosting.bins.edge(feature, split.bin);
+        nodes[node] = Node::Split { feature, threshold, first_child };
         nodes.extend([Node::Leaf { steps: 0 }; 2]);
         leaves.push(boosting.open(first_child, first, depth, of_first, params));
         leaves.push(boosting.open(first_child + 1, second, depth, of_second, params));

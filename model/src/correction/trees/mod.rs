@@ -2,16 +2,20 @@
 //!
 //! Squared error with clipped gradients (Huber), leaf-wise growth on feature histograms as
 //! LightGBM grows them (Ke et al., NIPS 2017): [`params`] holds the hyper-parameters and their
-//! checks, [`bins`] cuts features into bins, [`grow`] grows one tree, [`forest`] holds the fitted
-//! trees in a form that predicts in well under a microsecond.
+//! checks, [`bins`] cuts features into bins, [`histogram`] counts residuals by bin, [`grow`] grows
+//! one tree, [`forest`] holds the fitted trees in a form that predicts in a microsecond or two,
+//! [`text`] writes and reads them.
 
 mod bins;
 mod forest;
 mod grow;
+mod histogram;
 mod params;
+mod text;
 
-pub(crate) use forest::{Forest, ForestText};
+pub(crate) use forest::Forest;
 pub(crate) use params::TreesParams;
+pub(crate) use text::ForestText;
 
 #[cfg(test)]
 mod reference_test;

@@ -41,7 +41,7 @@ fn fitted() -> (Forest, [Rows; 2]) {
     let params = TreesParams::with(|params| {
         (params.rounds, params.leaves, params.bins) = (40, 16, 255);
         (params.learning_rate, params.least_rows, params.ridge) = (0.2, 5, 1.0);
-        params.clip = 1e9;
+        (params.clip, params.features, params.depth) = (1e9, 1.0, 6);
     });
     let forest =
         params.check().unwrap().fit(&Dataset::new(records.clone(), targets.clone())).unwrap();
@@ -79,26 +79,33 @@ fn trees_read_back_from_their_text_answer_the_same() {
 
 #[test]
 fn damaged_trees_are_refused_not_walked() {
-    for (text, what) in [
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[0,0]]}"#, "no leaves"),
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[0,0,-1,5,-1]]}"#, "half a node"),
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[0,7,-1,5,-1,5]]}"#, "an edge beyond the last"),
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[9,0,-1,5,-1,5]]}"#, "a feature without edges"),
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[-1,5,-1,5]]}"#, "a node of nobody"),
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[-1,2000000000]]}"#, "a leaf beyond reason"),
-        (r#"{"base":0,"edges":[[1.0]],"trees":[[]]}"#, "an empty tree"),
+    let text = |tree: &str| format!(r#"{{"base":0,"edges":[[3,[1.0]]],"trees":["{tree}"]}}"#);
+    let read = |text: &str| serde_json::from_str::<super::ForestText>(text).unwrap().forest();
+    // A split at the only edge of the only feature, and two leaves.
+    assert_eq!(read(&text("BAAKAL")).unwrap().trees(), 1);
+    for (tree, what) in [
+        ("BA", "no leaves"),
+        ("BAAKA", "half a node"),
+        ("BBAKAL", "an edge beyond the last"),
+        ("CAAKAL", "a feature without edges"),
+        ("AKAL", "a node of nobody"),
+        ("Aggggggg9", "a leaf beyond reason"),
+        ("", "an empty tree"),
+        ("BAAK AL", "a character that is no digit"),
     ] {
-        let text: super::ForestText = serde_json::from_str(text).unwrap();
-        assert!(text.forest().is_err(), "{what} was accepted");
+        assert!(read(&text(tree)).is_err(), "{what} was accepted");
     }
+    let long = "BA".to_owned() + &"AKBA".repeat(24) + "AKAK";
+    assert!(read(&text(&long)).is_err(), "a path beyond the longest was accepted");
+    assert!(read(&text("BAAKAL").replace("[3,", "[127,")).is_err(), "a feature beyond the last");
 }
 
 #[test]
 fn hyper_parameters_and_rows_are_checked() {
     assert!(TreesParams::with(|params| params.leaves = 1).check().is_err());
     assert!(TreesParams::with(|params| params.learning_rate = f64::NAN).check().is_err());
-    assert!(TreesParams::with(|params| params.depth = 7).check().is_err());
-    let params = TreesParams::default().check().unwrap();
+    assert!(TreesParams::with(|params| params.depth = 25).check().is_err());
+    let params = TreesParams::of(120, 31).check().unwrap();
     let one = |value: f64| Dataset::new(Array2::zeros((1, 1)), Array1::from(vec![value]));
     assert!(params.fit(&one(f64::NAN)).is_err());
     assert_eq!(params.fit(&one(2.0)).unwrap().trees(), 0);

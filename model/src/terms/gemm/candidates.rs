@@ -116,7 +116,7 @@ impl GemmTerm {
         });
         let mut total_ns = self.joined(arithmetic_ns, memory_ns, cache_ns);
         let mut reduction_ns = [0.0; CANDIDATES];
-        let mut best = 0;
+        let mut best = self.only.unwrap_or(0).min(CANDIDATES - 1);
         for (index, tile) in TILES.iter().enumerate() {
             if tile.split > 0 {
                 let partial = 4.0 * split[index] * shape.results;
@@ -126,7 +126,7 @@ impl GemmTerm {
                     total_ns[index] = f64::INFINITY;
                 }
             }
-            if total_ns[index] < total_ns[best] {
+            if self.only.is_none() && total_ns[index] < total_ns[best] {
                 best = index;
             }
         }
@@ -209,6 +209,13 @@ impl Shape {
             element_size,
             depth: [exact, depth(1).min(exact), depth(2).min(exact), depth(3).min(exact)],
         }
+    }
+
+    /// Tiles of `rows x columns` that cover the result.
+    #[inline]
+    pub fn tiles_of(&self, rows: u64, columns: u64) -> f64 {
+        let over = |size: u64, side: u64| ((size - 1) / side + 1) as f64;
+        over(self.m, rows) * over(self.n, columns) * self.batch
     }
 
     /// Tiles of `2^rows x 2^columns` that cover the result.

@@ -12,22 +12,23 @@
 //! candidate: the library picks the best kernel. The form is that of wave-quantised rooflines
 //! (the reference system's tiled GEMM model; NVIDIA, "Matrix multiplication background user's
 //! guide"). With few units or an unknown number tiles say little and one unquantised candidate is
-//! left; processors measured through the `gemm` crate have `processor_gemm` instead.
+//! left; `features` holds what the learned correction sees of all this; processors measured through the `gemm` crate have `processor_gemm` instead.
 
 mod candidates;
+mod features;
 mod fit;
+mod shared;
 
 pub(in crate::terms) use fit::fit;
+pub(crate) use shared::SharedGemm;
+pub(in crate::terms) use shared::shared;
 
-use kernelgauge_data::{GemmPoint, Point};
+use kernelgauge_data::Point;
 use serde::{Deserialize, Serialize};
 
 use super::{Features, Part, possible};
 use crate::math::{exp, ln, log2, round9};
-use candidates::{CANDIDATES, Candidates, Shape, TILES, ceil, filled};
-
-/// Candidates whose time over the best one's becomes a feature.
-const SHOWN: [usize; 6] = [0, 2, 3, 4, 5, 9];
+use candidates::{CANDIDATES, Shape, TILES, ceil};
 
 /// From this many units on, tiles and waves are modelled.
 const QUANTISED_UNITS: u32 = 16;
@@ -50,6 +51,9 @@ pub(crate) struct GemmTerm {
     occupancy_half: f64,
     /// The p-norm's p is two to this power.
     sharpness: u32,
+    /// The only way to cut products that the library takes; any of them where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    only: Option<usize>,
     #[serde(skip)]
     prepared: Prepared,
 }
@@ -78,6 +82,7 @@ impl GemmTerm {
             small_tile_loss: constant(6),
             occupancy_half: constant(7),
             sharpness,
+            only: None,
             prepared: Prepared::default(),
         };
         term.prepare();
@@ -109,50 +114,8 @@ impl GemmTerm {
         let shape = Shape::of(point);
         let all = self.candidates(&shape);
         let total = self.launch_ns + all.total_ns[all.best];
-        self.push_features(point, &shape, &all, features);
+        features::push(self, point, &shape, &all, features);
         ln(total)
-    }
-
-    fn push_features(
-        &self,
-        point: &GemmPoint,
-        shape: &Shape,
-        all: &Candidates,
-        features: &mut Features,
-    ) {
-        let best = all.best;
-        let chosen_ns = all.total_ns[best];
-        let [m, n, k] = [point.m, point.n, point.k].map(|v| v as f64);
-        for value in [m, n, k, m * n, m * k, n * k, shape.flops, shape.bytes] {
-            features.push(value);
-        }
-        features.push(shape.flops / shape.bytes);
-        features.push(n / k);
-        features.push(m / n);
-        features.push(chosen_ns);
-        features.push(all.arithmetic_ns[best] / all.memory_ns[best]);
-        for value in [point.m, point.n, point.k] {
-            features.push(f64::from(value.trailing_zeros().min(10)));
-        }
-        for multiple in [16, 64, 128, 256] {
-            features.push(filled(point.m, multiple));
-        }
-        for multiple in [128, 256] {
-            features.push(filled(point.n, multiple));
-        }
-        features.push(point.batch as f64);
-        if !self.quantised() {
-            return;
-        }
-        features.push(best as f64);
-        for index in SHOWN {
-            features.push(all.total_ns[index] / chosen_ns);
-        }
-        for (rows, columns) in [(6, 6), (7, 7), (7, 8)] {
-            let waves = shape.tiles_over(rows, columns) * self.prepared.per_unit;
-            features.push(waves);
-            features.push(waves / ceil(waves));
-        }
     }
 
     pub(super) fn parts(&self, point: &Point) -> Vec<Part> {
@@ -198,5 +161,6 @@ impl GemmTerm {
             && rates.iter().all(|rate| *rate > 0.0)
             && self.launch_ns > 0.0
             && self.sharpness <= 4
+            && self.only.is_none_or(|only| only < CANDIDATES)
     }
 }

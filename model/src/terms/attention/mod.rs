@@ -1,19 +1,24 @@
-//! Attention: arithmetic over query tiles, traffic of keys and values, and a latency per key.
+//! Attention: arithmetic over query tiles, traffic of keys and values, what each block costs.
 //!
-//! `t = launch + reach * key + norm4(arithmetic, memory)`. Arithmetic is the two products (and
-//! the exponentials, at their own rate) of the causal, windowed pairs, rounded up to whole waves
-//! of blocks; memory is queries, keys, values and output once, slower while fewer blocks than
-//! units are in flight. A block is 128 queries of a head over a prompt, and one group of heads
-//! that share keys in generation, where the keys are split over idle units as flash decoding
-//! does (Dao et al. 2023). The work is that of [`kernelgauge_data::AttentionPoint`].
+//! `t = launch + reach * key + rounds * block + sequences * sequence + norm4(arithmetic, memory)`.
+//! Arithmetic is the two products (and the exponentials, at their own rate) of the causal, windowed
+//! pairs, rounded up to whole waves of blocks; memory is queries, keys, values and output once, at
+//! the cache's rate as long as they fit there, and slower while fewer blocks than units are in
+//! flight. A block is 128 queries of a head over a prompt, and one group of heads that share keys
+//! in generation, where the keys are split over idle units as flash decoding does (Dao et al.
+//! 2023). However few keys it has, a block of a generated token starts, loads its query and writes
+//! its result: at batches of hundreds that is most of the time. The work is that of
+//! [`kernelgauge_data::AttentionPoint`]; which parts a variant has is found in [`mod@fit`].
 
-use kernelgauge_data::{AttentionPhase, AttentionPoint, Machine, Point};
+mod fit;
+
+pub(super) use fit::fit;
+
+use kernelgauge_data::{AttentionPhase, AttentionPoint, Point};
 use serde::{Deserialize, Serialize};
 
-use super::{Features, Part, possible, thinned};
-use crate::least_squares::{Bounded, minimise};
-use crate::math::{exp, ln, round9};
-use crate::rows::Row;
+use super::{Features, Part, possible};
+use crate::math::{exp, ln, pow, round9};
 
 /// Queries of one block of a fused attention kernel.
 const BLOCK: u64 = 128;
@@ -27,13 +32,25 @@ pub(crate) struct AttentionTerm {
     flops_per_ns: f64,
     pairs_per_ns: f64,
     memory_bytes_per_ns: f64,
+    /// Rate of what the cache holds from one execution to the next.
+    cache_bytes_per_ns: f64,
+    capacity_bytes: f64,
     occupancy_half: f64,
     key_ns: f64,
     /// Fewest keys of a part when the keys of a block are split.
     split_keys: f64,
     /// Whether keys are split where every head has its own.
     splits_all: bool,
+    /// Of each block with heads of [`DIM`] elements, whatever it reads.
+    block_ns: f64,
+    /// The power of the elements of a head that a block grows with.
+    block_power: f64,
+    /// Of each sequence.
+    sequence_ns: f64,
 }
+
+/// Elements of a head that `block_ns` is stated for.
+const DIM: f64 = 128.0;
 
 /// What the shape says, before any constant.
 struct Shape {
@@ -42,6 +59,8 @@ struct Shape {
     bytes: f64,
     blocks: f64,
     reach: f64,
+    batch: f64,
+    dim: f64,
     /// Whether this is generation, and whether heads share keys.
     generation: bool,
     shared: bool,
@@ -52,11 +71,14 @@ struct Parts {
     arithmetic_ns: f64,
     memory_ns: f64,
     keys_ns: f64,
+    blocks_ns: f64,
+    sequences_ns: f64,
     waves: f64,
 }
 
 impl AttentionTerm {
-    fn of(units: u32, splits_all: bool, parameters: &[f64]) -> Self {
+    /// Rates of memory relative to the cache's, so that it cannot exceed it.
+    fn of(units: u32, capacity: f64, splits_all: bool, parameters: &[f64]) -> Self {
         let constant = |index: usize| round9(exp(parameters[index]));
         AttentionTerm {
             units,
@@ -66,8 +88,13 @@ impl AttentionTerm {
             flops_per_ns: constant(1),
             pairs_per_ns: constant(2),
             memory_bytes_per_ns: constant(3),
+            cache_bytes_per_ns: round9(exp(parameters[3]) * exp(parameters[7])),
+            capacity_bytes: capacity,
             occupancy_half: constant(4),
             key_ns: constant(5),
+            block_ns: constant(8),
+            block_power: round9(parameters[9]),
+            sequence_ns: constant(10),
         }
     }
 
@@ -81,10 +108,21 @@ impl AttentionTerm {
         let occupied = if waves < 1.0 { waves * (1.0 + half) / (waves + half) } else { 1.0 };
         Parts {
             arithmetic_ns: arithmetic * whole / waves,
-            memory_ns: shape.bytes / self.memory_bytes_per_ns / occupied,
+            memory_ns: self.moved_ns(shape.bytes) / occupied,
             keys_ns: shape.reach / splits * self.key_ns,
+            blocks_ns: waves.max(1.0) * self.block_ns * pow(shape.dim / DIM, self.block_power),
+            sequences_ns: shape.batch * self.sequence_ns,
             waves,
         }
+    }
+
+    /// Time to move `bytes` with all units. Operands that are read over and over in the same order
+    /// are all found in a cache or, once they exceed it, none: hence the steep step.
+    fn moved_ns(&self, bytes: f64) -> f64 {
+        let square = (bytes / self.capacity_bytes) * (bytes / self.capacity_bytes);
+        let steep = (square * square) * (square * square);
+        let beyond = if steep.is_finite() { steep / (steep + 1.0) } else { 1.0 };
+        bytes * (beyond / self.memory_bytes_per_ns + (1.0 - beyond) / self.cache_bytes_per_ns)
     }
 
     /// Parts that the keys of a block are split into.
@@ -98,7 +136,8 @@ impl AttentionTerm {
     fn total_ns(&self, shape: &Shape) -> f64 {
         let parts = self.parts_of(shape);
         let [a, m] = [parts.arithmetic_ns, parts.memory_ns].map(|v| (v * v) * (v * v));
-        self.launch_ns + parts.keys_ns + (a + m).sqrt().sqrt()
+        let fixed = self.launch_ns + parts.keys_ns + parts.blocks_ns + parts.sequences_ns;
+        fixed + (a + m).sqrt().sqrt()
     }
 
     pub(super) fn log_ns(&self, point: &Point, features: &mut Features) -> f64 {
@@ -131,6 +170,7 @@ impl AttentionTerm {
         features.push(batch * kv_heads / f64::from(self.units.max(1)));
         features.push(parts.arithmetic_ns / parts.memory_ns);
         features.push(parts.keys_ns);
+        features.push(parts.blocks_ns / total);
         features.push(total);
         ln(total)
     }
@@ -146,9 +186,14 @@ impl AttentionTerm {
         vec![
             Part::new("launch", self.launch_ns),
             Part::new("keys", parts.keys_ns),
+            Part::new("blocks", parts.blocks_ns),
+            Part::new("sequences", parts.sequences_ns),
             arithmetic,
             Part::new("memory", parts.memory_ns),
         ]
+        .into_iter()
+        .filter(|part| part.nanos > 0.0)
+        .collect()
     }
 
     pub(super) fn floor_ns(&self) -> f64 {
@@ -156,8 +201,15 @@ impl AttentionTerm {
     }
 
     pub(super) fn is_sound(&self) -> bool {
-        let rates = [self.flops_per_ns, self.pairs_per_ns, self.memory_bytes_per_ns];
+        let rates = [
+            self.flops_per_ns,
+            self.pairs_per_ns,
+            self.memory_bytes_per_ns,
+            self.cache_bytes_per_ns,
+            self.capacity_bytes,
+        ];
         possible(&[self.launch_ns, self.occupancy_half, self.key_ns, self.split_keys])
+            && possible(&[self.block_ns, self.block_power, self.sequence_ns])
             && possible(&rates)
             && rates.iter().all(|rate| *rate > 0.0)
             && self.launch_ns > 0.0
@@ -184,54 +236,8 @@ impl Shape {
             bytes: work.bytes(),
             blocks,
             reach: seen as f64,
+            batch,
+            dim,
         }
     }
-}
-
-/// Fits the term, from a compute-bound and from a latency-bound start, with keys split only
-/// where heads share them and wherever units idle.
-pub(super) fn fit(rows: &[Row<'_>], machine: &Machine) -> AttentionTerm {
-    let rows: Vec<(Shape, f64)> = thinned(rows, 1500)
-        .into_iter()
-        .filter_map(|row| match row.point {
-            Point::Attention(point) => Some((Shape::of(point), row.log_ns)),
-            _ => None,
-        })
-        .collect();
-    let units = machine.hardware.units.unwrap_or(0);
-    let bounds = bounds(&rows, machine);
-    let mut latency_bound: Vec<f64> = bounds.iter().map(|bound| bound.start).collect();
-    latency_bound[5] = ln(5.0);
-    let [without, with] = [false, true].map(|splits_all| {
-        let solution = minimise(&bounds, std::slice::from_ref(&latency_bound), 24, |parameters| {
-            let term = AttentionTerm::of(units, splits_all, parameters);
-            rows.iter().map(|(shape, log_ns)| ln(term.total_ns(shape)) - log_ns).collect()
-        });
-        (solution.loss, AttentionTerm::of(units, splits_all, &solution.parameters))
-    });
-    if with.0 < without.0 { with.1 } else { without.1 }
-}
-
-/// Bounds in the order of [`AttentionTerm::of`].
-fn bounds(rows: &[(Shape, f64)], machine: &Machine) -> [Bounded; 7] {
-    let fastest = exp(rows.iter().map(|(_, log_ns)| *log_ns).fold(f64::INFINITY, f64::min));
-    let seen = |work: fn(&Shape) -> f64| {
-        rows.iter().map(|(shape, log_ns)| work(shape) / exp(*log_ns)).fold(1e-9, f64::max)
-    };
-    let (flops, bytes) = (seen(|shape| shape.flops), seen(|shape| shape.bytes));
-    let bytes = machine.hardware.memory_gb_s.map_or(bytes, |peak| peak.max(bytes / 4.0));
-    let enough = rows.len() >= 24;
-    let fit_if = |fit: bool, bounded: Bounded| {
-        if fit { bounded } else { Bounded::fixed(bounded.start) }
-    };
-    let generation = rows.iter().any(|(shape, _)| shape.generation);
-    [
-        Bounded::log(fastest / 20.0, fastest * 0.7, fastest * 1.5),
-        Bounded::log(flops / 10.0, flops * 1.2, flops * 3.0),
-        fit_if(enough, Bounded::log(flops / 4e3, flops / 100.0, flops * 10.0)),
-        Bounded::log(bytes / 20.0, bytes * 0.8, bytes * 1.5),
-        fit_if(enough, Bounded::log(1e-3, 0.3, 30.0)),
-        fit_if(enough, Bounded::log(1e-4, 0.1, 100.0)),
-        fit_if(enough && generation, Bounded::log(16.0, 256.0, 1e5)),
-    ]
 }

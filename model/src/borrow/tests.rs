@@ -1,0 +1,1 @@
+//! Machines that lend to each other.

@@ -1,0 +1,113 @@
+//! A whole model that borrows: every variant that the machine or its lenders measured.
+
+use std::collections::BTreeSet;
+
+use kernelgauge_data::{CacheState, DataSet, Family, Machine};
+use rayon::prelude::*;
+
+use super::{Lender, LenderName, fit_variant_borrowing};
+use crate::fit::{FitError, FitOptions, Group, Kin, VariantTask, groups};
+use crate::model::{Header, Insufficient, Model, Section};
+
+impl Model {
+    /// Fits every variant of `data` that has enough points or that `sources` can lend, and every
+    /// variant of theirs that this machine's description is enough for: `data` may have no
+    /// record at all. Processors have no lenders.
+    ///
+    /// # Errors
+    /// When there is nothing to fit and nothing to borrow.
+    pub fn fit_borrowing(
+        data: &DataSet,
+        sources: &[DataSet],
+        options: &FitOptions,
+    ) -> Result<Model, FitError> {
+        let machine = &data.manifest.machine;
+        let own = groups(&data.records);
+        let lenders: Vec<Lender<'_>> = sources.iter().map(Lender::of).collect();
+        let wanted = wanted(&own, &lenders, machine);
+        let fitted: Vec<_> = wanted
+            .par_iter()
+            .filter_map(|group| {
+                let kin = Kin::of(group, &own, machine);
+                let task = VariantTask {
+                    family: group.family,
+                    name: &group.name,
+                    cache: group.cache,
+                    machine,
+                    kin: &kin,
+                    seed: options.seed,
+                    detail: options.detail,
+                };
+                match fit_variant_borrowing(&task, &group.rows, &own, &lenders) {
+                    Some(model) => Some(Ok(model)),
+                    // What only others have and cannot lend is theirs.
+                    None if group.rows.is_empty() => None,
+                    None => Some(Err(lacking(group))),
+                }
+            })
+            .collect();
+        let (mut sections, mut insufficient) = (Vec::new(), Vec::new());
+        for variant in fitted {
+            match variant {
+                Ok(model) => sections.push(Section::fitted(model)),
+                Err(lacking) => insufficient.push(lacking),
+            }
+        }
+        if sections.is_empty() {
+            let machine = machine.name.clone();
+            return Err(match insufficient.into_iter().next() {
+                Some(first) => FitError::Insufficient { machine, first },
+                None => FitError::NothingToBorrow { machine },
+            });
+        }
+        let named = |source: &DataSet| LenderName {
+            machine: source.manifest.machine.name.clone(),
+            data_sha256: source.digest(),
+        };
+        let header = Header {
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: machine.clone(),
+            origin: data.manifest.origin,
+            data_sha256: data.digest(),
+            seed: options.seed,
+            detail: options.detail,
+            insufficient,
+            lenders: sources.iter().map(named).collect(),
+        };
+        Ok(Model { header, sections })
+    }
+
+    /// Machines whose data the model borrowed from; none where it rests on its own.
+    pub fn lenders(&self) -> &[LenderName] {
+        &self.header.lenders
+    }
+}
+
+/// The machine's own variants and those of its lenders, in order.
+fn wanted<'data>(
+    own: &[Group<'data>],
+    lenders: &[Lender<'data>],
+    machine: &Machine,
+) -> Vec<Group<'data>> {
+    let mut all = own.to_vec();
+    let has = |family: Family, name: &str| own.iter().any(|g| g.family == family && g.name == name);
+    let mut further: BTreeSet<(Family, String, CacheState)> = BTreeSet::new();
+    for group in lenders.iter().flat_map(Lender::groups) {
+        if machine.hardware.units.is_some() && !has(group.family, &group.name) {
+            further.insert((group.family, group.name.clone(), group.cache));
+        }
+    }
+    all.extend(further.into_iter().map(|(family, name, cache)| Group {
+        family,
+        name,
+        cache,
+        rows: Vec::new(),
+    }));
+    all.sort_by(|a, b| (a.family, &a.name, a.cache).cmp(&(b.family, &b.name, b.cache)));
+    all
+}
+
+fn lacking(group: &Group<'_>) -> Insufficient {
+    let reason = group.insufficient().unwrap_or_else(|| "no machine to borrow from".to_owned());
+    Insufficient { family: group.family, variant: group.name.clone(), cache: group.cache, reason }
+}
