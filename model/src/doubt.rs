@@ -18,8 +18,8 @@ use crate::terms::{AnalyticalTerm, Features};
 /// Members of a committee: five tell a mean deviation within a third.
 const MEMBERS: u64 = 5;
 
-/// Trees of a member, and leaves of a tree: a twentieth of what a model has.
-const ROUNDS: usize = 40;
+/// Trees of a member and their leaves, a quarter of a model's each.
+const TREES: usize = 40;
 const LEAVES: usize = 31;
 
 /// Fewest rows for trees, and for a regression: those of a model.
@@ -42,7 +42,7 @@ impl Committee {
         let candidate = match rows.len() {
             0..LEAST_FOR_QUADRATIC => return None,
             LEAST_FOR_QUADRATIC..LEAST_FOR_TREES => Candidate::Quadratic { l1_ratio: 0.0 },
-            _ => Candidate::Trees { trees: ROUNDS, leaves: LEAVES, robust: true },
+            _ => Candidate::Trees { trees: TREES, leaves: LEAVES, robust: false },
         };
         let term = task.term(rows);
         let all = lessons(rows, &term);

@@ -67,8 +67,8 @@ pub struct EvaluateArguments {
     pub fresh: Option<u32>,
 
     /// Let the table answer for the machine, and say how few of its points would have been enough:
-    /// chosen as `--budget` chooses, evenly, and at random.
-    #[arg(long, conflicts_with = "fresh")]
+    /// chosen as `--budget` chooses, evenly, and at random. Of several bands the last is held out.
+    #[arg(long, conflicts_with_all = ["fresh", "splits", "borrow", "repeat", "peers", "limits"])]
     pub sweep: bool,
 
     /// Device for `--fresh`.

@@ -15,11 +15,11 @@ use super::{Borrowed, distil};
 use crate::correction::{Candidate, Correction, Lessons};
 use crate::domain::Domain;
 use crate::fit::{
-    DEALT, Group, Held, VariantTask, fit_variant, lessons, line_folds, point_folds, residuals,
-    split,
+    Group, Held as HeldRows, VariantTask, dealt, fit_variant, lessons, line_folds, point_folds,
+    residuals, split,
 };
 use crate::held_out::{HeldOut, RegionError};
-use crate::interval::{self, Band, Intervals, Residuals};
+use crate::interval::{Band, Held, Intervals, Residuals};
 use crate::lines::Lines;
 use crate::rows::Row;
 use crate::shape::{replaced, with_parameters};
@@ -87,7 +87,7 @@ fn leaning(
     let band = Band::of(lent.residuals.clone()).unwrap_or(ONE_WORD);
     let band = if lent.residuals.is_empty() { ONE_WORD } else { band };
     let all = Residuals {
-        unseen: lent.residuals.iter().map(|residual| unplaced(*residual)).collect(),
+        unseen: lent.residuals.iter().copied().map(Held::of_no_time).collect(),
         analytical: lent.analytical,
         ..Residuals::default()
     };
@@ -116,11 +116,6 @@ fn leaning(
             error: RegionError::of(&lent.residuals),
         }),
     }
-}
-
-/// A residual of which only its size counts.
-fn unplaced(residual: f64) -> interval::Held {
-    interval::Held { gap: 0.0, log_ns: 0.0, residual }
 }
 
 /// The laws that few rows are taught by: fitted alone, and of each lender adapted and as it is.
@@ -167,8 +162,9 @@ fn few(
             borrowed: None,
         })
     };
-    let mut held: Vec<Held> = point_folds(rows, task.seed, DEALT);
-    held.extend(line_folds(rows, task.seed, DEALT));
+    let dealt = dealt(rows.len());
+    let mut held: Vec<HeldRows> = point_folds(rows, task.seed, dealt);
+    held.extend(line_folds(rows, task.seed, dealt));
     let mut all = Residuals::default();
     for held in &held {
         let (kept, out) = split(rows, held);
@@ -205,10 +201,10 @@ fn spanned(rows: &[Row<'_>], loans: Option<&Loans<'_, '_>>) -> Vec<Point> {
 
 /// Sizes held out to see what lenders know of sizes beyond the machine's own: from a 32nd of the
 /// largest to an eighth, so that three octaves lie between as in what is reported elsewhere.
-fn inner_frontier(rows: &[Row<'_>]) -> Option<(Held, Held)> {
+fn inner_frontier(rows: &[Row<'_>]) -> Option<(HeldRows, HeldRows)> {
     let axis = rows.first()?.point.axis();
     let largest = rows.iter().map(|row| row.parameters[axis]).max()?;
-    let kept: Held = rows.iter().map(|row| row.parameters[axis] <= largest / 8).collect();
+    let kept: HeldRows = rows.iter().map(|row| row.parameters[axis] <= largest / 8).collect();
     let out = rows.iter().map(|row| row.parameters[axis] > largest / 8).collect();
     let count = kept.iter().filter(|kept| **kept).count();
     (count >= SOME && count < rows.len()).then_some((kept, out))
@@ -240,7 +236,7 @@ fn farther(
         return model;
     }
     let Some((kept, _)) = inner_frontier(rows) else { return model };
-    let held: Held = kept.iter().map(|kept| !kept).collect();
+    let held: HeldRows = kept.iter().map(|kept| !kept).collect();
     let (kept, out) = split(rows, &held);
     let term = AnalyticalTerm::fit(task.family, &kept, &[], task.machine, task.cache);
     let correction = common(task, &kept, &term, loans);

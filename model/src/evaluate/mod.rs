@@ -5,7 +5,8 @@
 //! alone, what a table lookup would say (log-log interpolation between the kept points of the
 //! same line), and another measurement of the same points where there is one: what two
 //! measurements differ by is the floor of what can be predicted. `splits` says which points are
-//! held out, `ask` puts the questions, `metrics` says what is reported, `render` how it is shown.
+//! held out, `ask` puts the questions, `metrics` says what is reported, `render` how it is shown;
+//! `oracle` lets a full table answer for what a sweep would have measured.
 
 mod ask;
 mod metrics;

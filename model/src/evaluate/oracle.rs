@@ -1,7 +1,7 @@
 //! How few points would have been enough: a full table stands for the machine, and answers only
 //! for the points that a sweep would have measured.
 //!
-//! Whole lines are held out first, by the first band of [`Split::Line`], and no sweep sees them: they
+//! Whole lines are held out first, by the last band of [`Split::Line`], and no sweep sees them: they
 //! judge the model of whatever was chosen of the rest. Left to the caller: which points to choose.
 
 use kernelgauge_data::{CacheState, DataSet, Family, Machine, Nanos, Point};
@@ -31,7 +31,7 @@ impl<'data> Oracle<'data> {
             .into_iter()
             .filter(|group| group.rows.len() >= LEAST_POINTS && group.insufficient().is_none())
             .filter_map(|group| {
-                let held = Split::Line.folds(&group.rows, options).into_iter().next()?.held;
+                let held = Split::Line.folds(&group.rows, options).pop()?.held;
                 let pick = |wanted: bool| -> Vec<Row<'data>> {
                     let rows = group.rows.iter().zip(&held).filter(|(_, held)| **held == wanted);
                     rows.map(|(row, _)| row.clone()).collect()

@@ -92,10 +92,8 @@ impl Split {
         match self {
             Split::Point => by_bands(rows, None, options),
             Split::Line if !is_collective => by_bands(rows, Some(axis), options),
-            Split::EverySecond => whole(every_second(rows, axis, (options.seed % 2) as usize)),
-            Split::SisterDtype if is_collective => {
-                whole(every_second(rows, axis, (options.seed % 2) as usize))
-            }
+            Split::EverySecond => whole(every_second(rows, axis, options.seed)),
+            Split::SisterDtype if is_collective => whole(every_second(rows, axis, options.seed)),
             Split::Frontier => whole(top_octaves(rows, axis, FRONTIER_OCTAVES)),
             Split::FarFrontier if is_collective => {
                 whole(top_octaves(rows, axis, FAR_FRONTIER_OCTAVES))
@@ -156,7 +154,8 @@ fn share(key: &str, seed: u64) -> f64 {
     f64::from(drawn) / 2_f64.powi(32)
 }
 
-fn every_second(rows: &[Row<'_>], axis: usize, parity: usize) -> Vec<bool> {
+fn every_second(rows: &[Row<'_>], axis: usize, seed: u64) -> Vec<bool> {
+    let parity = (seed % 2) as usize;
     let mut values: Vec<u64> = rows.iter().map(|row| row.parameters[axis]).collect();
     values.sort_unstable();
     values.dedup();

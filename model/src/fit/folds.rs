@@ -20,7 +20,7 @@ pub(crate) const DEALT: u64 = 5;
 const DEALT_OF_MANY: u64 = 10;
 
 /// Folds that so many rows are dealt to where errors are learned.
-pub(super) fn dealt(rows: usize) -> u64 {
+pub(crate) fn dealt(rows: usize) -> u64 {
     if rows <= SMALL { DEALT } else { DEALT_OF_MANY }
 }
 

@@ -14,7 +14,7 @@ mod train;
 mod variant;
 
 pub use detail::{Detail, UnknownDetail};
-pub(crate) use folds::{DEALT, Held, line_folds, point_folds, split};
+pub(crate) use folds::{Held, dealt, line_folds, point_folds, split};
 pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
 pub(crate) use train::{Task as VariantTask, lessons, train};

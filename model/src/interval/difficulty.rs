@@ -55,7 +55,8 @@ impl Difficulty {
                 factors.push((middle, factor));
             }
         }
-        Difficulty(factors)
+        // One time for all tells nothing.
+        if factors.len() < 2 { Difficulty::default() } else { Difficulty(factors) }
     }
 
     /// What residuals at a time are over those of all.

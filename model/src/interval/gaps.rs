@@ -53,9 +53,8 @@ pub(super) fn by_gap(held: &[Held], band: impl Fn(Vec<f64>) -> Option<Band>) -> 
         .collect()
 }
 
-/// The band at a gap: between those of the nearest gaps known, or scaled by their power law, but
-/// no narrower than `repeat`: between two measured points nothing is known better than at them.
-pub(super) fn by_gap_at(table: &[(f64, Band)], gap: f64, repeat: Band) -> Band {
+/// The band at a gap: between those of the nearest gaps known, or scaled by their power law.
+pub(super) fn by_gap_at(table: &[(f64, Band)], gap: f64) -> Band {
     let after = table.partition_point(|(have, _)| *have <= gap);
     let below = after.checked_sub(1).and_then(|index| table.get(index));
     match (below, table.get(after)) {
@@ -66,7 +65,7 @@ pub(super) fn by_gap_at(table: &[(f64, Band)], gap: f64, repeat: Band) -> Band {
         }
         (Some((edge, band)), None) => band.scaled(pow(gap / edge, growth(table))),
         (None, Some((edge, band))) => {
-            band.scaled(pow(gap / edge, growth(table).min(MOST_SHRINKING))).joined(repeat)
+            band.scaled(pow(gap / edge, growth(table).min(MOST_SHRINKING)))
         }
         (None, None) => UNTRIED,
     }
@@ -104,7 +103,7 @@ mod tests {
         };
         let held: Vec<Held> = class(2.0, 0.1).chain(class(4.0, 0.2)).collect();
         let table = by_gap(&held, Band::of);
-        let width = |gap| by_gap_at(&table, gap, Band(0.0, 0.0)).width();
+        let width = |gap| by_gap_at(&table, gap).width();
         assert!((width(1.0) / width(2.0) - 0.5_f64.sqrt()).abs() < 0.05);
         assert!((width(8.0) / width(4.0) - 2.0).abs() < 0.1);
         assert!(width(3.0) > width(2.0) && width(3.0) < width(4.0));

@@ -154,10 +154,10 @@ impl Intervals {
         let at_this_time = |band: Band| band.scaled(self.difficulty.at(log_ns));
         match region {
             Region::Known { gap, fresh } if fresh && !self.fresh.is_empty() => {
-                at_this_time(by_gap_at(&self.fresh, gap, self.exact))
+                at_this_time(by_gap_at(&self.fresh, gap)).joined(self.exact)
             }
             Region::Known { gap, .. } if !self.known.is_empty() => {
-                at_this_time(by_gap_at(&self.known, gap, self.exact))
+                at_this_time(by_gap_at(&self.known, gap)).joined(self.exact)
             }
             Region::Unseen { fresh: true } => {
                 at_this_time(self.strange.map_or(self.unseen, |band| band.joined(self.unseen)))
@@ -168,9 +168,7 @@ impl Intervals {
             Region::Near { .. } if self.beyond.is_empty() => self.near,
             // They come from one frontier and err together: the wider of the two stands for
             // the next.
-            Region::Near { octaves } => {
-                by_gap_at(&self.beyond, octaves, self.exact).joined(self.near)
-            }
+            Region::Near { octaves } => by_gap_at(&self.beyond, octaves).joined(self.near),
             Region::Outside { octaves } => self.near.scaled(1.0 + octaves / 2.0),
         }
     }

@@ -11,6 +11,13 @@ pub(crate) struct Held {
     pub residual: f64,
 }
 
+impl Held {
+    /// A residual whose answer is not known: it says nothing of times.
+    pub(crate) fn of_no_time(residual: f64) -> Held {
+        Held { gap: 0.0, log_ns: 0.0, residual }
+    }
+}
+
 /// Residuals by region, of held-out points.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Residuals {

@@ -156,9 +156,9 @@ fn stand_in(theirs: &Sample, path: &[Sample], reduces: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::Samples;
     use super::*;
     use crate::math::{exp, ln};
-    use crate::terms::collective::samples::Samples;
 
     fn samples(points: &[(u64, f64)]) -> Samples {
         let sample = |(bytes, us): &(u64, f64)| Sample {
