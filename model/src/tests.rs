@@ -395,13 +395,14 @@ fn half_tiles() -> DataSet {
 /// nearest point inside would be the same for both.
 #[test]
 fn trees_tell_points_apart_beyond_the_domain() {
-    let options = FitOptions { detail: "30x31".parse().unwrap(), ..FitOptions::default() };
+    let options = FitOptions { detail: "60x31".parse().unwrap(), ..FitOptions::default() };
     let model = Model::fit(&half_tiles(), &options).unwrap();
     let time = |m| ask(&model, &gemm(m, 1536, 1536), false).unwrap();
     let (full, half) = (time(4096), time(4096 + 64));
     assert_eq!(full.basis, Basis::Extrapolated);
     let ratio = half.time.as_f64() / full.time.as_f64();
-    assert!((1.15..1.45).contains(&ratio), "{ratio}");
+    // The work alone grows by a sixty-fourth.
+    assert!((1.08..1.45).contains(&ratio), "{ratio}");
 }
 
 #[test]
