@@ -480,3 +480,46 @@ fn three_points_make_a_curve_of_a_collective() {
     let one = data_set(vec![record(point(1 << 20), 100.0)]);
     assert!(Model::fit(&one, &FitOptions::default()).is_err());
 }
+
+/// Products whose last tile of 128 rows costs as much half full as full.
+fn half_tiles() -> DataSet {
+    let mut records = Vec::new();
+    for n in [512, 1024, 2048, 4096] {
+        for k in [512, 1024, 2048, 4096] {
+            for m in (64..=2048).step_by(64) {
+                let point = gemm(m, n, k);
+                let wasteful = if m % 128 == 0 { 1.0 } else { 1.3 };
+                let us = wasteful * (3.0 + point.work().flops / 240e6);
+                records.push(record(point, us));
+            }
+        }
+    }
+    data_set(records)
+}
+
+/// What trees know of remainders holds beyond the largest size too: the correction of the
+/// nearest point inside would be the same for both.
+#[test]
+fn trees_tell_points_apart_beyond_the_domain() {
+    let options = FitOptions { detail: "60x31".parse().unwrap(), ..FitOptions::default() };
+    let model = Model::fit(&half_tiles(), &options).unwrap();
+    let time = |m| ask(&model, &gemm(m, 1536, 1536), false).unwrap();
+    let (full, half) = (time(4096), time(4096 + 64));
+    assert_eq!(full.basis, Basis::Extrapolated);
+    let ratio = half.time.as_f64() / full.time.as_f64();
+    // The work alone grows by a sixty-fourth.
+    assert!((1.08..1.45).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn detail_sets_the_size_of_forests_and_is_kept() {
+    let fit = |detail: &str| {
+        let options = FitOptions { detail: detail.parse().unwrap(), ..FitOptions::default() };
+        Model::fit(&half_tiles(), &options).unwrap()
+    };
+    let model = fit("20x16");
+    assert_eq!(model.errors().unwrap()[0].correction, "20 boosted trees");
+    let text = model.to_text();
+    assert_eq!(Model::from_text(&text).unwrap().detail().to_string(), "20x16");
+    assert!(fit("40x31").to_text().len() > text.len());
+}

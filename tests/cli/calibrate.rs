@@ -94,6 +94,7 @@ fn mistakes_name_what_is_wrong_and_what_to_do() {
         ("--threads 100000", 2, "100000 threads", "threads"),
         ("--budgt 60s", 2, "unexpected argument `--budgt`", "a similar argument exists"),
         ("fit nowhere", 2, "nowhere", ""),
+        ("fit nowhere --detail fuller", 2, "`fuller` is no level of detail", "TREESxLEAVES"),
         ("evaluate nowhere --fresh 0", 2, "invalid value `0`", ""),
         ("import missing.csv --out set", 2, "missing.csv", ""),
         ("frobnicate", 2, "frobnicate", ""),
