@@ -80,7 +80,7 @@ pub(crate) fn remedy(reason: &str) -> &'static str {
         return "measure larger sizes, up to where the time grows with the work; as long as the \
                 launch is all that takes time, more points say nothing";
     }
-    "measure at least four points per variant (two of a collective), over two octaves of work or more"
+    "measure at least four points per variant (two of a collective at one rank count), over two octaves of work or more"
 }
 
 /// A variant's model: fitted here, or still as text until a question needs it.

@@ -51,6 +51,9 @@ pub(crate) fn fit_variant_borrowing(
     let same = |group: &&Group<'_>| group.family == task.family && group.name == task.name;
     let example = asked_of.filter(same).find_map(|group| group.rows.first())?.point;
     let lenders = if counts_steps(task.machine) { &[] } else { lenders };
+    if task.family == Family::Collective {
+        return guided(task, rows, lenders);
+    }
     let loans = Loans::of(task, example, groups, lenders);
     let is_enough = {
         let (family, name, cache) = (task.family, task.name.to_owned(), task.cache);
@@ -70,6 +73,23 @@ pub(crate) fn fit_variant_borrowing(
         }
         _ => is_enough.then(|| farther(task, rows, loans.as_ref(), fit_variant(task, rows))),
     }
+}
+
+/// A collective's model, its curves guided by the lenders' between own points.
+fn guided(
+    task: &VariantTask<'_>,
+    rows: &[Row<'_>],
+    lenders: &[Lender<'_>],
+) -> Option<VariantModel> {
+    let (family, name, cache) = (task.family, task.name.to_owned(), task.cache);
+    let own = Group { family, name, cache, rows: rows.to_vec() };
+    if own.insufficient().is_some() {
+        return None;
+    }
+    let guides = lenders.iter().filter_map(|lender| lender.group(task));
+    let guides = guides.map(|group| group.rows.clone()).collect();
+    let kin = task.kin.clone().guided_by(guides);
+    Some(fit_variant(&VariantTask { kin: &kin, ..*task }, rows))
 }
 
 /// A model that rests on lenders.

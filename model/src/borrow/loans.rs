@@ -43,7 +43,7 @@ impl<'data> Lender<'data> {
         &self.groups
     }
 
-    fn group(&self, task: &VariantTask<'_>) -> Option<&Group<'data>> {
+    pub(super) fn group(&self, task: &VariantTask<'_>) -> Option<&Group<'data>> {
         let same = |group: &&Group<'_>| group.family == task.family && group.name == task.name;
         let mut found = self.groups.iter().filter(same).filter(|g| g.insufficient().is_none());
         found.clone().find(|group| group.cache == task.cache).or_else(|| found.next())

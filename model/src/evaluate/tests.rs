@@ -197,3 +197,19 @@ fn sixteen_times_the_largest_size_and_ranks_between_are_within_a_few_percent() {
     }
     assert_eq!(evaluation.rows.len(), 2);
 }
+
+#[test]
+fn a_machine_of_one_kind_guides_the_curves_of_another() {
+    let mut other = stepping();
+    other.manifest.machine.name = "of-one-kind".to_owned();
+    for record in &mut other.records {
+        let time = record.fit_time().unwrap().as_f64() * 1.2;
+        record.outcome = Outcome::Measured(Measurement::stated(Nanos::saturating(time)));
+    }
+    let lenders = [other];
+    let splits = vec![Split::EverySecond];
+    let alone = EvaluateOptions { splits, ..EvaluateOptions::default() };
+    let mape = |options: &EvaluateOptions<'_>| evaluate(&stepping(), options).rows[0].model.mape;
+    let guided = mape(&EvaluateOptions { lenders: &lenders, ..alone.clone() });
+    assert!(guided < 0.01 && mape(&alone) > 3.0 * guided, "{guided}");
+}

@@ -10,8 +10,8 @@ use crate::rows::{Row, fold};
 /// Fewest points of a variant.
 const LEAST_POINTS: usize = 4;
 
-/// Of a collective: a latency and a bandwidth make a curve.
-const LEAST_OF_A_COLLECTIVE: usize = 2;
+/// Of a collective at one rank count: a latency and a bandwidth make a curve.
+const LEAST_OF_A_CURVE: usize = 2;
 
 /// The records of one variant.
 #[derive(Debug, Clone)]
@@ -105,8 +105,10 @@ impl Group<'_> {
     /// Why these points cannot make a model, if they cannot.
     pub(crate) fn insufficient(&self) -> Option<String> {
         let points = self.rows.len();
-        let least =
-            if self.family == Family::Collective { LEAST_OF_A_COLLECTIVE } else { LEAST_POINTS };
+        let ranks = |row: &Row<'_>| [row.parameters[0], row.parameters[1]];
+        let is_a_curve = self.family == Family::Collective
+            && self.rows.windows(2).all(|pair| ranks(&pair[0]) == ranks(&pair[1]));
+        let least = if is_a_curve { LEAST_OF_A_CURVE } else { LEAST_POINTS };
         if points < least {
             let plural = if points == 1 { "" } else { "s" };
             return Some(format!("{points} point{plural}; at least {least} are needed"));

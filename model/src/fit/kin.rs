@@ -25,6 +25,8 @@ pub(crate) struct Kin<'data> {
     rows: Vec<Row<'data>>,
     /// Shapes that the variant itself was measured at.
     own: BTreeSet<Shape>,
+    /// Rows of the variant on other machines, which may guide its curves.
+    guides: Vec<Vec<Row<'data>>>,
 }
 
 impl<'data> Kin<'data> {
@@ -40,7 +42,17 @@ impl<'data> Kin<'data> {
         let rows: Vec<Row<'data>> =
             groups.iter().filter(shares).flat_map(|other| other.rows.iter().cloned()).collect();
         let own = group.rows.iter().filter_map(|row| shape(row.point)).collect();
-        Kin { rows, own }
+        Kin { rows, own, guides: Vec::new() }
+    }
+
+    /// The same beside rows of the variant on other machines, a set for each.
+    pub(crate) fn guided_by(self, guides: Vec<Vec<Row<'data>>>) -> Self {
+        Kin { guides, ..self }
+    }
+
+    /// Rows of the variant on other machines, a slice for each.
+    pub(super) fn guides(&self) -> Vec<&[Row<'data>]> {
+        self.guides.iter().map(Vec::as_slice).collect()
     }
 
     /// The same rows, all of which may stand beside any others: what is held out of one variant

@@ -32,15 +32,22 @@ pub(crate) struct Task<'task> {
 impl Task<'_> {
     /// Fits the term to `rows` and the kin that may stand beside them.
     pub(crate) fn term(&self, rows: &[Row<'_>]) -> AnalyticalTerm {
-        AnalyticalTerm::fit(self.family, rows, &self.kin.beside(rows), self.machine, self.cache)
+        self.term_of(rows, &self.kin.beside(rows))
+    }
+
+    fn term_of(&self, rows: &[Row<'_>], kin: &[Row<'_>]) -> AnalyticalTerm {
+        if self.family == Family::Collective {
+            return AnalyticalTerm::fit_curves(rows, kin, &self.kin.guides(), self.machine);
+        }
+        AnalyticalTerm::fit(self.family, rows, kin, self.machine, self.cache)
     }
 
     /// The same where kin were measured at just the shapes that are not in `rows`; none where
     /// there are no such kin, or they tell nothing about a shape alone.
     pub(super) fn term_beside(&self, rows: &[Row<'_>]) -> Option<AnalyticalTerm> {
         let beside = self.kin.complement(rows);
-        let fit = || AnalyticalTerm::fit(self.family, rows, &beside, self.machine, self.cache);
-        (self.family == Family::Collective && !beside.is_empty()).then(fit)
+        (self.family == Family::Collective && !beside.is_empty())
+            .then(|| self.term_of(rows, &beside))
     }
 
     /// Fits the constants of `term` to `rows` and their kin, as [`Task::term`]; what was found

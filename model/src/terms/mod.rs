@@ -131,9 +131,7 @@ impl AnalyticalTerm {
             Family::Memory | Family::Copy => {
                 AnalyticalTerm::Traffic(traffic::fit(rows, kin, machine))
             }
-            Family::Collective => {
-                AnalyticalTerm::Collective(collective::fit(rows, kin, &[], machine))
-            }
+            Family::Collective => AnalyticalTerm::fit_curves(rows, kin, &[], machine),
             Family::Attention => AnalyticalTerm::Attention(attention::fit(rows, machine)),
             Family::Custom => custom::fit(rows),
         }
@@ -154,6 +152,17 @@ impl AnalyticalTerm {
             }
             _ => Err("published figures speak for embedding bags and memory-bound ops only"),
         }
+    }
+
+    /// The term of a collective. `guides` are rows of the same variant on other machines, a slice
+    /// for each, whose curves are followed between the points where they prove to foretell them.
+    pub(crate) fn fit_curves(
+        rows: &[Row<'_>],
+        kin: &[Row<'_>],
+        guides: &[&[Row<'_>]],
+        machine: &Machine,
+    ) -> Self {
+        AnalyticalTerm::Collective(collective::fit(rows, kin, guides, machine))
     }
 
     /// The term with its constants fitted to other rows, where what else it holds (the caches
