@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""NeuSight's public tables: models of GPUs that were never measured, but for a row of each op.
+"""NeuSight's public tables: models of GPUs that were never measured, but for a row or two.
 
     neusight.py DATA WORK CALIBRATE PREDICT [--lenders]
 
 DATA holds NeuSight's parquet files (sitemao/NeuSight). P4, P100, V100, T4 and A100-40 lend what
 the training files have of them; A100-80, L4 and H100 are described by their data sheets and by
-one calibration row of each op in WORK (`CALIBRATION` says which), which is not scored. Prints the
-errors on the test files and on the labels inside models, the latter beside NeuSight's peers.
+calibration rows that are not scored: of each variant in CALIBRATED (a comma-separated list in the
+environment, here one linear and one add) the product nearest to the operations of a 4096 cubed
+one, and the largest add. FAMILIES restricts what is fitted. Prints errors in percent on the test
+files, by op, and the coverage of the 90 % interval. With --lenders each lender is left out in
+turn and asked for its rows of the test files: what settings are chosen by.
 Needs pandas with a parquet reader.
 """
 
