@@ -5,6 +5,7 @@
 //! another data set, `KERNELGAUGE_DETAIL_LEVELS` other levels (`60x31,standard`),
 //! `KERNELGAUGE_DETAIL_BAND` another band (`0.2,0.4`).
 
+#![allow(clippy::print_stdout, reason = "a table is what this is for")]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench may fail where it stands")]
 
 use std::hint::black_box;
@@ -79,7 +80,7 @@ fn main() {
     for level in variable("KERNELGAUGE_DETAIL_LEVELS", LEVELS).split(',') {
         let detail: Detail = level.parse().unwrap();
         let splits = vec![Split::Point, Split::Line, Split::Frontier];
-        let options = EvaluateOptions { band, splits, detail, ..EvaluateOptions::default() };
+        let options = EvaluateOptions { bands: vec![band], splits, detail, ..EvaluateOptions::default() };
         let evaluation = evaluate(&data, &options);
         let errors: Vec<String> = evaluation
             .rows
