@@ -80,7 +80,8 @@ fn main() {
     for level in variable("KERNELGAUGE_DETAIL_LEVELS", LEVELS).split(',') {
         let detail: Detail = level.parse().unwrap();
         let splits = vec![Split::Point, Split::Line, Split::Frontier];
-        let options = EvaluateOptions { bands: vec![band], splits, detail, ..EvaluateOptions::default() };
+        let options =
+            EvaluateOptions { bands: vec![band], splits, detail, ..EvaluateOptions::default() };
         let evaluation = evaluate(&data, &options);
         let errors: Vec<String> = evaluation
             .rows

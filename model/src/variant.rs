@@ -166,6 +166,12 @@ impl VariantModel {
             return borrowed.band;
         }
         let band = self.intervals.band(estimate.region, estimate.log_ns());
+        if matches!(estimate.region, Region::Near { .. } | Region::Outside { .. }) {
+            // Where nothing was measured, what the correction changes is a guess as well: the
+            // analytical term may be right.
+            let analytical = estimate.analytical - estimate.log_ns();
+            return band.joined(Band(analytical.min(0.0), analytical.max(0.0)));
+        }
         let (Region::Known { fresh: true, .. } | Region::Unseen { fresh: true }) = estimate.region
         else {
             return band;
@@ -269,12 +275,12 @@ impl VariantModel {
     /// last threshold is as good as the largest. A polynomial runs away: it is taken at the
     /// nearest point inside and fades, except where fading would let time fall as work grows.
     fn beyond_domain(&self, point: &Point, location: &Location, features: &mut Features) -> f64 {
-        if matches!(self.correction, Correction::Trees(_)) {
-            return self.correction.log_ratio(features, &location.clamped);
+        let correction = self.correction_of(&location.clamped);
+        if matches!(correction, Correction::Trees(_)) {
+            return correction.log_ratio(features, &location.clamped);
         }
         let nearest = with_parameters(point, &location.clamped);
         self.term.log_ns(&nearest, features);
-        let correction = self.correction_of(&location.clamped);
         let held = correction.log_ratio(features, &location.clamped);
         let would_fall = (location.above && held > 0.0) || (location.below && held < 0.0);
         if would_fall { held } else { held * pow(0.5, location.octaves / FADE_OCTAVES) }

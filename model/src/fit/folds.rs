@@ -2,7 +2,7 @@
 //!
 //! Point folds hold single points of lines out, so that their neighbours stay; line folds hold
 //! lines out whole; axis folds hold whole values of the axis out, so that gaps of several sizes
-//! are seen at values that no line has; the frontier holds out the top two octaves of the axis.
+//! are seen at values that no line has; frontiers hold out the top octaves of the axis.
 
 use kernelgauge_data::point::Parameters;
 
@@ -93,18 +93,27 @@ pub(super) fn axis_folds(rows: &[Row<'_>]) -> Vec<Held> {
     }
 }
 
-/// The fold that holds the top two octaves of the axis out; none where too little would be left.
-pub(super) fn frontier(rows: &[Row<'_>]) -> Option<Held> {
+/// Folds that hold the top two, and the top four, octaves of the axis out; none where too little
+/// would be left. What lies beyond one end of the measurements errs in its own way, and so two
+/// ends are tried.
+pub(super) fn frontiers(rows: &[Row<'_>]) -> Vec<Held> {
+    [(2, 2), (4, 4)]
+        .iter()
+        .filter_map(|(octaves, least)| frontier(rows, *octaves, *least))
+        .collect()
+}
+
+/// The fold that holds the top `octaves` out if one of `least` rows stays.
+fn frontier(rows: &[Row<'_>], octaves: u32, least: usize) -> Option<Held> {
     let axis = rows.first()?.point.axis();
     let value = |row: &Row<'_>| row.parameters[axis];
-    let largest = rows.iter().map(value).max()?;
-    let held: Held = rows.iter().map(|row| value(row) > largest / 4).collect();
+    let limit = rows.iter().map(value).max()? >> octaves;
+    let held: Held = rows.iter().map(|row| value(row) > limit).collect();
     let kept = held.iter().filter(|held| !**held).count();
-    let mut values: Vec<u64> =
-        rows.iter().map(value).filter(|value| *value <= largest / 4).collect();
+    let mut values: Vec<u64> = rows.iter().map(value).filter(|value| *value <= limit).collect();
     values.sort_unstable();
     values.dedup();
-    (kept * 2 >= rows.len() && values.len() >= 4).then_some(held)
+    (kept * least >= rows.len() && values.len() >= 4).then_some(held)
 }
 
 fn folds(fold_of: &[u64], count: u64) -> Vec<Held> {

@@ -30,7 +30,7 @@ pub(crate) fn fit_variant(task: &Task<'_>, rows: &[Row<'_>]) -> VariantModel {
     let every_second = folds::axis_folds(rows);
     outers.extend(every_second.iter().take(2).cloned().map(Outer::Beside));
     outers.extend(every_second.into_iter().map(Outer::Again));
-    outers.extend(folds::frontier(rows).map(Outer::Again));
+    outers.extend(folds::frontiers(rows).into_iter().map(Outer::Again));
     let per_fold: Vec<Residuals> = outers
         .par_iter()
         .map(|outer| match outer {
