@@ -5,7 +5,7 @@
 #   tests/accuracy/run.sh DATASETS WORK > docs/accuracy.md
 #
 # DATASETS holds the public measurements that tests/accuracy/README.md names; WORK is a folder for
-# what is imported from them and for each evaluation as JSON. CALIBRATE names a binary other than
+# what is imported from them and for what was said about it. CALIBRATE names a binary other than
 # the release build. Exit code 1 where a bar of bars.csv is missed: which ones stands on standard
 # error and at the end of the document.
 set -eu
@@ -20,6 +20,7 @@ if [ -z "$calibrate" ]; then
     cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" --bin calibrate
     calibrate=${CARGO_TARGET_DIR:-$root/target}/release/calibrate
 fi
+bars=$here/bars.csv
 missed=$work/missed.txt
 : >"$missed"
 
@@ -36,12 +37,12 @@ table() {
     done
 }
 
-# evaluate NAME ARGUMENT...: a Markdown table; JSON and what is above its limits are kept.
+# evaluate NAME ARGUMENT...: a Markdown table; what is above its limits is kept.
 evaluate() {
     name=$1
     shift
     status=0
-    "$calibrate" evaluate "$@" --peers "$here/peers.csv" --limits "$here/bars.csv" \
+    "$calibrate" evaluate "$@" --peers "$here/peers.csv" --limits "$bars" \
         --format markdown 2>"$work/$name.log" || status=$?
     cat "$work/$name.log" >&2
     case $status in
@@ -58,42 +59,109 @@ cat <<'TEXT'
 # Full public tables
 
 bf16 products as measured by the collector of aiconfigurator-core 0.12.0 with vLLM, every row of
-the table; beside them its trtllm table (`repeat`), which measures the same library once more, and
-its own predictions (`peers`, band 0..0.2). What ships is a thinned table and `--detail standard`;
-this is `--detail full`.
+the table, fitted with `--detail full`; what ships is a thinned table and `--detail standard`.
+`repeat` is the same package's trtllm table, another measurement of the same library.
 TEXT
 tables=$datasets/aiconfigurator
+vllm=$work/vllm
+both="--bands 0.2..0.4,0.6..0.8"
+table "$vllm/h100-sxm" h100-sxm "$tables/h100_sxm/gemm/vllm/0.24.0/gemm_perf.parquet"
+
 # products MACHINE SYSTEM VLLM TRTLLM
 products() {
-    table "$work/vllm/$1" "$1" "$tables/$2/gemm/vllm/$3/gemm_perf.parquet"
-    printf '\n## %s, products\n\n' "$1"
+    table "$vllm/$1" "$1" "$tables/$2/gemm/vllm/$3/gemm_perf.parquet"
     repeat=
     if [ -n "$4" ]; then
         table "$work/trtllm/$1" "$1" "$tables/$2/gemm/trtllm/$4/gemm_perf.parquet"
         repeat="--repeat $work/trtllm/$1"
     fi
+    printf '\n## %s, products\n\n' "$1"
     # shellcheck disable=SC2086
-    evaluate "$1-products" "$work/vllm/$1" $detail --bands 0.2..0.4,0.6..0.8 $repeat
+    evaluate "$1-products" "$vllm/$1" --detail full $both $repeat \
+        --splits point,line,every_second,frontier,wide_frontier
     printf '\nThe band of the peers:\n\n'
     # shellcheck disable=SC2086
-    evaluate "$1-products-peers" "$work/vllm/$1" $detail --bands 0..0.2 --splits point,line $repeat
+    evaluate "$1-peers" "$vllm/$1" --detail full --bands 0..0.2 $repeat --splits point,line
 }
-detail="--detail full"
 products h200-sxm h200_sxm 0.24.0 1.3.0rc20
 products a100-sxm a100_sxm 0.14.0 1.0.0
 products l40s-pcie l40s 0.24.0 ""
 
 cat <<'TEXT'
 
+# Machines that borrow
+
+The same tables with others to borrow from (`--borrow`): a twentieth of the points known, nothing
+but the description known, and the m that only the sister GPU was measured at.
+TEXT
+# borrowing TITLE MACHINE LENDERS ARGUMENT...
+borrowing() {
+    title=$1 machine=$2 lenders=$3
+    shift 3
+    printf '\n## %s\n\n' "$title"
+    # shellcheck disable=SC2086
+    evaluate "$machine-borrowing" "$vllm/$machine" --borrow "$lenders" $both "$@"
+}
+hardly=few_shot,unseen_machine
+borrowing "a100-sxm from h100-sxm and l40s-pcie" a100-sxm "$vllm/h100-sxm,$vllm/l40s-pcie" --splits $hardly
+borrowing "l40s-pcie from h100-sxm and a100-sxm" l40s-pcie "$vllm/h100-sxm,$vllm/a100-sxm" --splits $hardly
+frontier_limits() {
+    # A frontier that a sister helps with has a bar of its own.
+    sed 's/^h200-sxm+h100-sxm,/h200-sxm,/; /^h200-sxm,gemm,bf16,frontier,5.0/d' "$here/bars.csv"
+}
+frontier_limits >"$work/bars-sister.csv"
+printf '\n## h200-sxm beyond m = 4096 from h100-sxm\n\n'
+bars=$work/bars-sister.csv
+evaluate h200-sxm-sister "$vllm/h200-sxm" --borrow "$vllm/h100-sxm" --splits frontier --detail full
+bars=$here/bars.csv
+
+cat <<'TEXT'
+
+# Layers of estimate-train-time
+
+Linear layers and `nn.Embedding` in fp16 on an A100-80 (Perlmutter), by shape: no shape lies on both
+sides. Its own forests and boosting reach 10.3 % forward and 9.6 % backward on the layers, 4.6 and
+5.2 % on the embedding.
+TEXT
+operators=$datasets/estimate_train_time/Perlmutter/operator
+sh "$here/ett_linears.sh" "$operators" "$work/ett" "$calibrate" >"$work/import.log" 2>&1
+for pass in forward backward; do
+    printf '\n## Linear layers, %s\n\n' "$pass"
+    # shellcheck disable=SC2086
+    evaluate "ett-$pass" "$work/ett/$pass/data" --detail full $both --splits point
+done
+rm -rf "$work/ett/embedding"
+mkdir -p "$work/ett/embedding"
+sh "$here/ett-embedding.sh" "$operators/NVIDIAA100-SXM4-80GB_embedding_fp16.csv" >"$work/ett/embedding.csv"
+sed '/^\[\[files\]\]/,$d' "$work/ett/forward/data/dataset.toml" >"$work/ett/embedding/dataset.toml"
+"$calibrate" import "$work/ett/embedding.csv" --out "$work/ett/embedding" >"$work/import.log" 2>&1 || [ $? -eq 1 ]
+printf '\n## Embedding\n\n'
+# shellcheck disable=SC2086
+evaluate ett-embedding "$work/ett/embedding" $both --splits point
+
+cat <<'TEXT'
+
 # Shipped machines
 
-`calibrate evaluate data/machines/NAME`: the thinned tables that ship, fitted as they ship.
+`calibrate evaluate data/machines/NAME`: the thinned tables that ship, fitted as they ship; the band
+0.2..0.4 of their points and lines.
 TEXT
 for folder in "$root"/data/machines/*/; do
     name=$(basename "$folder")
     printf '\n## %s\n\n' "$name"
-    evaluate "$name" "$folder"
+    evaluate "$name" "$folder" --bands 0.2..0.4 \
+        --splits point,line,every_second,sister_dtype,frontier,far_frontier,wide_frontier,ranks
 done
+
+cat <<'TEXT'
+
+# How few points would have been enough
+
+The H200's table answers for the machine; lines of the band 0.2..0.4 are held out before anything is
+chosen. `calibrate evaluate DIR --sweep`.
+
+TEXT
+"$calibrate" evaluate "$vllm/h200-sxm" --sweep --bands 0.2..0.4 --format markdown
 
 printf '\n# Bars that are missed\n\n'
 if [ -s "$missed" ]; then
