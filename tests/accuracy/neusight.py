@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """NeuSight's public tables: models of GPUs that were never measured, but for a row or two.
 
-    neusight.py DATA WORK CALIBRATE PREDICT [--lenders]
+    neusight.py DATA WORK CALIBRATE PREDICT [--lenders | --labels]
 
 DATA holds NeuSight's parquet files (sitemao/NeuSight). P4, P100, V100, T4 and A100-40 lend what
 the training files have of them; A100-80, L4 and H100 are described by their data sheets and by
@@ -9,7 +9,9 @@ calibration rows that are not scored: of each variant in CALIBRATED (a comma-sep
 environment, here one linear and one add) the product nearest to the operations of a 4096 cubed
 one, and the largest add. FAMILIES restricts what is fitted. Prints errors in percent on the test
 files, by op, and the coverage of the 90 % interval. With --lenders each lender is left out in
-turn and asked for its rows of the test files: what settings are chosen by.
+turn and asked for its rows of the test files: what settings are chosen by. With --labels the
+models of the three GPUs are asked for operators timed inside whole models too, where four peers
+stand beside (neusight_labels.py), and the calibration rows are printed.
 Needs pandas with a parquet reader.
 """
 
@@ -20,6 +22,8 @@ import subprocess
 import sys
 
 import pandas
+
+import neusight_labels
 
 # Figures: SMs, GB/s, last-level cache in MB, f32 TFLOP/s, compute capability.
 # https://images.nvidia.com/content/pdf/tesla/184457-Tesla-P4-Datasheet-NV-Final-Letter-Web.pdf
@@ -172,15 +176,44 @@ def scored(label, table):
     )
 
 
+def print_calibration(name, rows):
+    for family, table in rows.items():
+        for row in table.drop(columns=["device", "dtype"]).to_dict("records"):
+            words = " ".join(f"{key} {value}" for key, value in row.items() if value != "")
+            print(f"calibrates {name}: {family} {words}", flush=True)
+
+
+def label_answers(predict, model, labels):
+    """Our answers to the labels that map, by the labels' index."""
+    answers = []
+    for family in FAMILIES:
+        asked = neusight_labels.questions(labels, family)
+        if not asked.empty:
+            answer = predicted(predict, model, family, asked).set_axis(asked.index)
+            answers.append(answer.set_axis(["answer", "low", "high"], axis=1))
+    return pandas.concat(answers)
+
+
+def print_labels(labels, answers):
+    layout = labels["layout"].where(labels["layout"].notna(), labels["op"])
+    labels = labels.assign(kind=layout.map(kind_of, na_action="ignore")).join(answers)
+    neusight_labels.print_scores(labels, {device: given[0] for device, given in NEW.items()})
+
+
 def main():
-    data, work, calibrate, predict = [word for word in sys.argv[1:] if word != "--lenders"]
+    data, work, calibrate, predict = [word for word in sys.argv[1:] if word[:2] != "--"]
+    flags = {word for word in sys.argv[1:] if word[:2] == "--"}
+    if flags not in (set(), {"--lenders"}, {"--labels"}):
+        sys.exit(__doc__)
     train, test = read(data, "train"), read(data, "test")
     of = lambda tables, device: {family: t[t["device"] == device] for family, t in tables.items()}
     for device, figures in LENDERS.items():
         write(f"{work}/{figures[0]}", device, figures, of(train, device))
     answered = []
     # Settings are chosen on the lenders themselves, each left out in turn.
-    asked = LENDERS if "--lenders" in sys.argv else NEW
+    asked = LENDERS if "--lenders" in flags else NEW
+    labels = neusight_labels.read(data, list(NEW)) if "--labels" in flags else None
+    of_labels = []
     for device, figures in asked.items():
         rows, rest = calibration(of(test, device))
         folder = f"{work}/new-{figures[0]}"
@@ -188,6 +221,10 @@ def main():
         others = [given for given in LENDERS.values() if given != figures]
         borrow = [word for given in others for word in ("--borrow", f"{work}/{given[0]}")]
         subprocess.run([calibrate, "fit", folder, *borrow], check=True, stdout=subprocess.DEVNULL)
+        if labels is not None:
+            print_calibration(figures[0], rows)
+            own = labels[labels["device"] == device]
+            of_labels.append(label_answers(predict, f"{folder}/model.json", own))
         for family, table in rest.items():
             if table.empty:
                 continue
@@ -202,6 +239,8 @@ def main():
     whole = pandas.concat(answered).dropna(subset=["answer"])
     for name, table in whole.groupby("kind"):
         scored(name, table)
+    if labels is not None:
+        print_labels(labels, pandas.concat(of_labels))
 
 
 if __name__ == "__main__":
