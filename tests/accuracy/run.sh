@@ -32,7 +32,7 @@ table() {
     mkdir -p "$folder"
     sed '/^\[\[files\]\]/,$d' "$root/data/machines/$machine/dataset.toml" >"$folder/dataset.toml"
     for file in "$@"; do
-        "$calibrate" import "$file" --out "$folder" --where gemm_dtype=bfloat16 2>"$work/import.log" ||
+        "$calibrate" import "$file" --out "$folder" --where gemm_dtype=bfloat16 >"$work/import.log" 2>&1 ||
             { cat "$work/import.log" >&2; exit 2; }
     done
 }
@@ -53,6 +53,20 @@ evaluate() {
 }
 
 cat "$here/heading.md"
+
+cat <<'TEXT'
+
+# Shipped machines
+
+`calibrate evaluate data/machines/NAME`: the thinned tables that ship, fitted as they ship; the band
+0.2..0.4 of their points and lines.
+TEXT
+for folder in "$root"/data/machines/*/; do
+    name=$(basename "$folder")
+    printf '\n## %s\n\n' "$name"
+    evaluate "$name" "$folder" --bands 0.2..0.4 \
+        --splits point,line,every_second,sister_dtype,frontier,far_frontier,wide_frontier,ranks
+done
 
 cat <<'TEXT'
 
@@ -78,7 +92,7 @@ products() {
     printf '\n## %s, products\n\n' "$1"
     # shellcheck disable=SC2086
     evaluate "$1-products" "$vllm/$1" --detail full $both $repeat \
-        --splits point,line,every_second,frontier,wide_frontier
+        --splits point,line,every_second,frontier
     printf '\nThe band of the peers:\n\n'
     # shellcheck disable=SC2086
     evaluate "$1-peers" "$vllm/$1" --detail full --bands 0..0.2 $repeat --splits point,line
@@ -138,20 +152,6 @@ sed '/^\[\[files\]\]/,$d' "$work/ett/forward/data/dataset.toml" >"$work/ett/embe
 printf '\n## Embedding\n\n'
 # shellcheck disable=SC2086
 evaluate ett-embedding "$work/ett/embedding" $both --splits point
-
-cat <<'TEXT'
-
-# Shipped machines
-
-`calibrate evaluate data/machines/NAME`: the thinned tables that ship, fitted as they ship; the band
-0.2..0.4 of their points and lines.
-TEXT
-for folder in "$root"/data/machines/*/; do
-    name=$(basename "$folder")
-    printf '\n## %s\n\n' "$name"
-    evaluate "$name" "$folder" --bands 0.2..0.4 \
-        --splits point,line,every_second,sister_dtype,frontier,far_frontier,wide_frontier,ranks
-done
 
 cat <<'TEXT'
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kernelgauge_data::{CacheState, DataSet, Family, Machine};
+use kernelgauge_data::{CacheState, DataSet, Family, Machine, Origin};
 use rayon::prelude::*;
 
 use super::{Lender, LenderName, fit_variant_borrowing};
@@ -60,6 +60,10 @@ impl Model {
                 None => FitError::NothingToBorrow { machine },
             });
         }
+        // What rests on made-up times is made up.
+        let made_up = sources.iter().any(|source| source.manifest.origin == Origin::Synthetic);
+        let origin = if made_up { Origin::Synthetic } else { data.manifest.origin };
+        let lending = sources.iter().filter(|source| !source.records.is_empty());
         let named = |source: &DataSet| LenderName {
             machine: source.manifest.machine.name.clone(),
             data_sha256: source.digest(),
@@ -67,12 +71,12 @@ impl Model {
         let header = Header {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: machine.clone(),
-            origin: data.manifest.origin,
+            origin,
             data_sha256: data.digest(),
             seed: options.seed,
             detail: options.detail,
             insufficient,
-            lenders: sources.iter().map(named).collect(),
+            lenders: lending.map(named).collect(),
         };
         Ok(Model { header, sections })
     }
