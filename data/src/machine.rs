@@ -92,6 +92,28 @@ pub struct Hardware {
     pub source: Option<String>,
 }
 
+impl Hardware {
+    /// The first figure that no device has, as its key and what is wrong with it.
+    pub(crate) fn impossible(&self) -> Option<String> {
+        /// No rate, capacity or count of a device comes near it.
+        const MOST: f64 = 1e15;
+        let whole = [
+            ("units", self.units.map(f64::from)),
+            ("cache_bytes", self.cache_bytes.map(|bytes| bytes as f64)),
+            ("memory_bytes", self.memory_bytes.map(|bytes| bytes as f64)),
+            ("memory_gb_s", self.memory_gb_s),
+            ("link_gb_s", self.link_gb_s),
+            ("compute_capability", self.compute_capability),
+        ];
+        let peaks = self.peak_tflop_s.iter().map(|(dtype, peak)| (dtype.as_str(), Some(*peak)));
+        let mut stated = whole.into_iter().chain(peaks);
+        let possible = |figure: f64| figure > 0.0 && figure < MOST;
+        let (key, figure) = stated.find(|(_, figure)| figure.is_some_and(|f| !possible(f)))?;
+        let figure = figure.unwrap_or_default();
+        Some(format!("{key} of the hardware is {figure}; leave out what is not known"))
+    }
+}
+
 /// Where the measurements of a data set come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -172,7 +172,11 @@ fn read_manifest(folder: &Path) -> Result<Manifest, DataSetError> {
     if found > FORMAT_VERSION {
         return Err(DataSetError::NewerFormat { path, found, known: FORMAT_VERSION });
     }
-    toml::from_str(&text).map_err(broken)
+    let manifest: Manifest = toml::from_str(&text).map_err(broken)?;
+    match manifest.machine.hardware.impossible() {
+        Some(message) => Err(DataSetError::Manifest { path, line: None, message }),
+        None => Ok(manifest),
+    }
 }
 
 fn check_entry(entry: &FileEntry, bytes: &[u8], rows: usize, problems: &mut Problems) {

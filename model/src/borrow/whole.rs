@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{Lender, LenderName, fit_variant_borrowing};
 use crate::fit::{FitError, FitOptions, Group, Kin, VariantTask, groups};
 use crate::model::{Header, Insufficient, Model, Section};
+use crate::terms::counts_steps;
 
 impl Model {
     /// Fits every variant of `data` that has enough points or that `sources` can lend, and every
@@ -23,7 +24,12 @@ impl Model {
     ) -> Result<Model, FitError> {
         let machine = &data.manifest.machine;
         let own = groups(&data.records);
-        let lenders: Vec<Lender<'_>> = sources.iter().map(Lender::of).collect();
+        let lends = |source: &&DataSet| {
+            let machines = [machine, &source.manifest.machine];
+            !source.records.is_empty() && !machines.into_iter().any(counts_steps)
+        };
+        let sources: Vec<&DataSet> = sources.iter().filter(lends).collect();
+        let lenders: Vec<Lender<'_>> = sources.iter().copied().map(Lender::of).collect();
         let wanted = wanted(&own, &lenders, machine);
         let fitted: Vec<_> = wanted
             .par_iter()
@@ -63,7 +69,6 @@ impl Model {
         // What rests on made-up times is made up.
         let made_up = sources.iter().any(|source| source.manifest.origin == Origin::Synthetic);
         let origin = if made_up { Origin::Synthetic } else { data.manifest.origin };
-        let lending = sources.iter().filter(|source| !source.records.is_empty());
         let named = |source: &DataSet| LenderName {
             machine: source.manifest.machine.name.clone(),
             data_sha256: source.digest(),
@@ -76,7 +81,7 @@ impl Model {
             seed: options.seed,
             detail: options.detail,
             insufficient,
-            lenders: lending.map(named).collect(),
+            lenders: sources.iter().copied().map(named).collect(),
         };
         Ok(Model { header, sections })
     }

@@ -11,7 +11,7 @@ use crate::args::Format;
 use crate::args::evaluate::{EvaluateArguments, HeldOut, Part};
 use crate::commands::Surroundings;
 use crate::commands::fit::lenders;
-use crate::error::{CommandError, print};
+use crate::error::{CommandError, UsageError, print};
 use crate::finish;
 
 /// Evaluates the families `chosen` of `data`.
@@ -33,6 +33,9 @@ pub(super) fn run(
         Some(folder) => Some(DataSet::read(&finish::data_folder(folder))?),
         None => None,
     };
+    if let Some(repeat) = &repeat {
+        same_machine(&data, repeat)?;
+    }
     let lenders = lenders(&data, &arguments.borrow)?;
     let options = EvaluateOptions {
         seed: arguments.seed,
@@ -56,6 +59,18 @@ pub(super) fn run(
         return Ok(ExitStatus::Findings);
     }
     Ok(judge(&evaluation, &limits, chosen, &options.splits, around))
+}
+
+/// Another machine's times are no second measurement of this one's.
+fn same_machine(data: &DataSet, repeat: &DataSet) -> Result<(), UsageError> {
+    let [one, other] = [data, repeat].map(|set| &set.manifest.machine);
+    if one.device == other.device {
+        return Ok(());
+    }
+    Err(UsageError::mistake(
+        format!("{} was measured on {}, and the repeat on {}", one.name, one.device, other.device),
+        "`--repeat` takes another measurement of the same machine; `calibrate compare` takes two",
+    ))
 }
 
 fn splits(asked: &[HeldOut]) -> Vec<Split> {
@@ -116,6 +131,9 @@ fn judge(
             && chosen.iter().any(|chosen| chosen.name() == family)
             && splits.iter().any(|asked| asked.name() == split)
     };
+    if !limits.is_empty() && !limits.iter().any(|limit| asked(&limit)) {
+        around.say(&format!("note: no limit is about what was evaluated of {machine}"));
+    }
     for limit in limits.iter().filter(asked) {
         let [_, family, variant, split] = limit.names();
         let found = evaluation.rows.iter().find(|row| limit.is_about(machine, row));
