@@ -177,6 +177,12 @@ impl VariantModel {
             return band;
         };
         match (&self.term, point) {
+            // Sequences were measured in powers of two; between them trees step with waves of
+            // blocks as nobody has seen, and the term may be right.
+            (AnalyticalTerm::Attention(_), _) => {
+                let analytical = estimate.analytical - estimate.log_ns();
+                band.joined(Band(analytical.min(0.0), analytical.max(0.0)))
+            }
             (AnalyticalTerm::Gemm(_), Point::Gemm(gemm)) if !self.lines.has_alignment(gemm.m) => {
                 let place = gemm.dtype.size().saturating_sub(1) as usize;
                 OTHER_ALIGNMENT.get(place).map_or(band, |other| band.joined(*other))
