@@ -47,7 +47,7 @@ evaluate() {
     cat "$work/$name.log" >&2
     case $status in
     0) ;;
-    1) grep '^warning: ' "$work/$name.log" | sed "s/^warning: /* /" >>"$missed" ;;
+    1) grep '^warning: ' "$work/$name.log" | sed "s/^warning: /* $name: /" >>"$missed" ;;
     *) exit "$status" ;;
     esac
 }
@@ -61,6 +61,9 @@ cat <<'TEXT'
 `calibrate evaluate data/machines/NAME`: the thinned tables that ship, fitted as they ship; the band
 0.2..0.4 of their points and lines.
 TEXT
+# The bars of products are those of the full tables.
+grep -v ',gemm,' "$here/bars.csv" >"$work/bars-shipped.csv"
+bars=$work/bars-shipped.csv
 for folder in "$root"/data/machines/*/; do
     name=$(basename "$folder")
     printf '\n## %s\n\n' "$name"
@@ -68,6 +71,7 @@ for folder in "$root"/data/machines/*/; do
         --splits point,line,every_second,sister_dtype,frontier,far_frontier,wide_frontier,ranks
 done
 
+bars=$here/bars.csv
 cat <<'TEXT'
 
 # Full public tables
@@ -80,6 +84,9 @@ tables=$datasets/aiconfigurator
 vllm=$work/vllm
 both="--bands 0.2..0.4,0.6..0.8"
 table "$vllm/h100-sxm" h100-sxm "$tables/h100_sxm/gemm/vllm/0.24.0/gemm_perf.parquet"
+
+sed -n '1,/^machine,/p' "$here/bars.csv" >"$work/no-bars.csv"
+echo 'none,gemm,bf16,point,100,,,,' >>"$work/no-bars.csv"
 
 # products MACHINE SYSTEM VLLM TRTLLM
 products() {
@@ -95,7 +102,10 @@ products() {
         --splits point,line,every_second,frontier
     printf '\nThe band of the peers:\n\n'
     # shellcheck disable=SC2086
+    # Its band is not the bars'.
+    bars=$work/no-bars.csv
     evaluate "$1-peers" "$vllm/$1" --detail full --bands 0..0.2 $repeat --splits point,line
+    bars=$here/bars.csv
 }
 products h200-sxm h200_sxm 0.24.0 1.3.0rc20
 products a100-sxm a100_sxm 0.14.0 1.0.0
@@ -152,6 +162,25 @@ sed '/^\[\[files\]\]/,$d' "$work/ett/forward/data/dataset.toml" >"$work/ett/embe
 printf '\n## Embedding\n\n'
 # shellcheck disable=SC2086
 evaluate ett-embedding "$work/ett/embedding" $both --splits point
+
+# Needs pandas with a parquet reader; PYTHON names one that has it.
+python=${PYTHON:-python3}
+if "$python" -c 'import pandas, pyarrow' 2>/dev/null; then
+    cat <<'TEXT'
+
+# GPUs never measured
+
+NeuSight's public operators (f32): P4, P100, V100, T4 and A100-40 lend; A100-80, L4 and H100 are
+described by their data sheets and one product and one addition each, which are not scored. First its
+test files, then operators as measured inside whole models beside four peers' predictions
+(`tests/accuracy/neusight.py DATA WORK calibrate predict --labels`).
+
+TEXT
+    printf '```text\n'
+    "$python" "$here/neusight.py" "$datasets/neusight" "$work/neusight" "$calibrate" \
+        "$(dirname "$calibrate")/predict" --labels
+    printf '```\n'
+fi
 
 cat <<'TEXT'
 

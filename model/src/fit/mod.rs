@@ -1,7 +1,7 @@
 //! Fitting: from the records of a machine to one model per variant.
 //!
 //! [`mod@groups`] sorts records by variant; [`mod@kin`] finds those that share costs; [`variant`] fits one group and holds points out of repeated
-//! fits to learn its intervals and errors; [`train`] is one fit; [`select`] chooses the
+//! fits to learn its intervals and errors; [`mod@train`] is one fit; [`select`] chooses the
 //! correction (as finely as [`detail`] says) by cross-validation inside whatever rows it is given, so that the outer folds of
 //! [`folds`] report on points that took no part in the choice.
 
