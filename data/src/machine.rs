@@ -146,3 +146,26 @@ pub struct Machine {
     #[serde(default)]
     pub hardware: Hardware,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_that_no_device_has_is_named() {
+        let figures = |change: fn(&mut Hardware)| {
+            let mut hardware = Hardware::default();
+            change(&mut hardware);
+            hardware.impossible().unwrap_or_default()
+        };
+        assert_eq!(figures(|_| ()), "");
+        assert_eq!(figures(|hardware| hardware.memory_gb_s = Some(3350.0)), "");
+        assert!(figures(|hardware| hardware.units = Some(0)).starts_with("units "));
+        assert!(figures(|hardware| hardware.memory_gb_s = Some(f64::NAN)).contains("memory_gb_s"));
+        assert!(figures(|hardware| hardware.link_gb_s = Some(f64::INFINITY)).contains("link_gb_s"));
+        let peak = figures(|hardware| {
+            hardware.peak_tflop_s.insert("bf16".to_owned(), -1.0);
+        });
+        assert!(peak.starts_with("bf16 of the hardware is -1"), "{peak}");
+    }
+}

@@ -76,12 +76,14 @@ fn mistakes_in_files_and_bands_are_named() {
         assert!(said.stderr.contains(wrong), "{text}: {}", said.stderr);
         assert!(said.stderr.contains("hint: "), "{}", said.stderr);
     }
+    let host = concat!(env!("CARGO_MANIFEST_DIR"), "/data/machines/host-x86-64");
     for (line, wrong) in [
         ("evaluate a --limits nowhere.csv", "nowhere.csv: "),
         ("evaluate a --bands 0.4..0.2", "not a band"),
         ("evaluate a --bands 0.2..NaN", "not a band"),
         ("evaluate a --splits points", "invalid value `points`"),
         ("evaluate a --repeat nowhere", "nowhere"),
+        (&format!("evaluate a --repeat {host}"), "and the repeat on "),
     ] {
         let said = calibrate(&folder, line);
         assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{line}: {}", said.stderr);
