@@ -89,15 +89,7 @@ pub fn doubts(
         .filter(|group| group.insufficient().is_none())
         .filter_map(|group| {
             let kin = Kin::of(group, &groups, machine);
-            let task = VariantTask {
-                family: group.family,
-                name: &group.name,
-                cache: group.cache,
-                machine,
-                kin: &kin,
-                seed,
-                detail: Detail::STANDARD,
-            };
+            let task = VariantTask::of(group, machine, &kin, seed, Detail::STANDARD);
             let committee = Committee::of(&task, &group.rows)?;
             Some(((group.family, group.name.as_str(), group.cache), committee))
         })

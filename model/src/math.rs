@@ -74,6 +74,17 @@ impl Stream {
             items.swap(last, pick);
         }
     }
+
+    /// At most `most` of the places below `count`, in order.
+    pub(crate) fn drawn(mut self, count: usize, most: usize) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..count).collect();
+        if count > most {
+            self.shuffle(&mut places);
+            places.truncate(most);
+            places.sort_unstable();
+        }
+        places
+    }
 }
 
 #[cfg(test)]

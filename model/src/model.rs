@@ -156,24 +156,28 @@ impl Model {
             .par_iter()
             .map(|group| {
                 if let Some(reason) = group.insufficient() {
-                    let (family, variant) = (group.family, group.name.clone());
-                    return Err(Insufficient { family, variant, cache: group.cache, reason });
+                    return Err(group.lacking(reason));
                 }
                 let kin = Kin::of(group, &groups, machine);
-                let task = VariantTask {
-                    family: group.family,
-                    name: &group.name,
-                    cache: group.cache,
-                    machine,
-                    kin: &kin,
-                    seed: options.seed,
-                    detail: options.detail,
-                };
+                let (seed, detail) = (options.seed, options.detail);
+                let task = VariantTask::of(group, machine, &kin, seed, detail);
                 Ok(fit_variant(&task, &group.rows))
             })
             .collect();
-        let mut sections = Vec::new();
-        let mut insufficient = Vec::new();
+        let nothing = FitError::NoRecords { machine: machine.name.clone() };
+        Model::assembled(data, options, fitted, nothing)
+    }
+
+    /// The model of all variants fitted; where there is none, the first that lacks something is
+    /// the error, or `nothing` where none was tried.
+    pub(crate) fn assembled(
+        data: &DataSet,
+        options: &FitOptions,
+        fitted: Vec<Result<VariantModel, Insufficient>>,
+        nothing: FitError,
+    ) -> Result<Model, FitError> {
+        let machine = &data.manifest.machine;
+        let (mut sections, mut insufficient) = (Vec::new(), Vec::new());
         for variant in fitted {
             match variant {
                 Ok(model) => sections.push(Section::fitted(model)),
@@ -182,10 +186,8 @@ impl Model {
         }
         if sections.is_empty() {
             let machine = machine.name.clone();
-            return Err(match insufficient.into_iter().next() {
-                Some(first) => FitError::Insufficient { machine, first },
-                None => FitError::NoRecords { machine },
-            });
+            let first = insufficient.into_iter().next();
+            return Err(first.map_or(nothing, |first| FitError::Insufficient { machine, first }));
         }
         let header = Header {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -57,6 +57,12 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
+    /// The band that reaches from the answer to what the analytical term says alone.
+    fn to_the_term(self) -> Band {
+        let analytical = self.analytical - self.log_ns();
+        Band(analytical.min(0.0), analytical.max(0.0))
+    }
+
     /// The log time.
     pub(crate) fn log_ns(&self) -> f64 {
         self.analytical + self.correction + self.line
@@ -169,8 +175,7 @@ impl VariantModel {
         if matches!(estimate.region, Region::Near { .. } | Region::Outside { .. }) {
             // Where nothing was measured, what the correction changes is a guess as well: the
             // analytical term may be right.
-            let analytical = estimate.analytical - estimate.log_ns();
-            return band.joined(Band(analytical.min(0.0), analytical.max(0.0)));
+            return band.joined(estimate.to_the_term());
         }
         let (Region::Known { fresh: true, .. } | Region::Unseen { fresh: true }) = estimate.region
         else {
@@ -179,10 +184,7 @@ impl VariantModel {
         match (&self.term, point) {
             // Sequences were measured in powers of two; between them trees step with waves of
             // blocks as nobody has seen, and the term may be right.
-            (AnalyticalTerm::Attention(_), _) => {
-                let analytical = estimate.analytical - estimate.log_ns();
-                band.joined(Band(analytical.min(0.0), analytical.max(0.0)))
-            }
+            (AnalyticalTerm::Attention(_), _) => band.joined(estimate.to_the_term()),
             (AnalyticalTerm::Gemm(_), Point::Gemm(gemm)) if !self.lines.has_alignment(gemm.m) => {
                 let place = gemm.dtype.size().saturating_sub(1) as usize;
                 OTHER_ALIGNMENT.get(place).map_or(band, |other| band.joined(*other))

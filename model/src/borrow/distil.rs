@@ -15,6 +15,7 @@ use ndarray::{Array1, Array2};
 
 use super::kriging::{Kriged, Kriging};
 use crate::correction::{Candidate, Correction, Lessons};
+use crate::fit::lessons;
 use crate::rows::Row;
 use crate::terms::{AnalyticalTerm, Features};
 
@@ -34,12 +35,7 @@ struct Teacher {
 
 impl Teacher {
     fn of(law: &AnalyticalTerm, rows: &[Row<'_>]) -> Self {
-        let mut lessons = Lessons::default();
-        let mut features = Features::new();
-        for row in rows {
-            let analytical = law.log_ns(row.point, &mut features);
-            lessons.push(&features, &row.parameters, row.log_ns - analytical);
-        }
+        let lessons = lessons(rows, law);
         let residuals: Array1<f64> =
             lessons.log_ratio.iter().map(|ratio| ratio.clamp(-FARTHEST, FARTHEST)).collect();
         let points: Vec<&Point> = rows.iter().map(|row| row.point).collect();

@@ -16,7 +16,7 @@ use crate::correction::{Candidate, Correction, Lessons};
 use crate::domain::Domain;
 use crate::fit::{
     Group, Held as HeldRows, VariantTask, dealt, fit_variant, lessons, line_folds, point_folds,
-    residuals, split,
+    residuals, split, top_octaves,
 };
 use crate::held_out::{HeldOut, RegionError};
 use crate::interval::{Band, Held, Intervals, Residuals};
@@ -35,30 +35,31 @@ const MANY: usize = 2500;
 /// Most points that teachers are asked at.
 const ASKED: usize = 20_000;
 
+/// Octaves held out to see what lenders know of sizes beyond the machine's own.
+const INNER_OCTAVES: u32 = 3;
+
 /// The band of one lender's word, about whom no other can be asked: a factor of two.
 const ONE_WORD: Band = Band(-0.7, 0.7);
 
-/// Fits a variant of `task.machine` to its own `rows`, of which there may be none, and to what
+/// Fits a variant of `task.machine` to its `own` rows, of which there may be none, and to what
 /// `lenders` measured of the same variant; `groups` are all variants of the machine. None where
 /// there are too few rows and nobody lends.
 pub(crate) fn fit_variant_borrowing(
     task: &VariantTask<'_>,
-    rows: &[Row<'_>],
+    own: &Group<'_>,
     groups: &[Group<'_>],
     lenders: &[Lender<'_>],
 ) -> Option<VariantModel> {
+    let rows = &own.rows[..];
+    let is_enough = own.insufficient().is_none();
     let asked_of = lenders.iter().flat_map(Lender::groups).chain(groups);
     let same = |group: &&Group<'_>| group.family == task.family && group.name == task.name;
     let example = asked_of.filter(same).find_map(|group| group.rows.first())?.point;
     let lenders = if counts_steps(task.machine) { &[] } else { lenders };
     if task.family == Family::Collective {
-        return guided(task, rows, lenders);
+        return is_enough.then(|| guided(task, rows, lenders));
     }
     let loans = Loans::of(task, example, groups, lenders);
-    let is_enough = {
-        let (family, name, cache) = (task.family, task.name.to_owned(), task.cache);
-        Group { family, name, cache, rows: rows.to_vec() }.insufficient().is_none()
-    };
     match (rows.len(), &loans) {
         (0..SOME, Some(loans)) => match loans.lent() {
             Some(lent) => Some(leaning(task, rows, loans, lent)),
@@ -76,20 +77,11 @@ pub(crate) fn fit_variant_borrowing(
 }
 
 /// A collective's model, its curves guided by the lenders' between own points.
-fn guided(
-    task: &VariantTask<'_>,
-    rows: &[Row<'_>],
-    lenders: &[Lender<'_>],
-) -> Option<VariantModel> {
-    let (family, name, cache) = (task.family, task.name.to_owned(), task.cache);
-    let own = Group { family, name, cache, rows: rows.to_vec() };
-    if own.insufficient().is_some() {
-        return None;
-    }
+fn guided(task: &VariantTask<'_>, rows: &[Row<'_>], lenders: &[Lender<'_>]) -> VariantModel {
     let guides = lenders.iter().filter_map(|lender| lender.group(task));
     let guides = guides.map(|group| group.rows.clone()).collect();
     let kin = task.kin.clone().guided_by(guides);
-    Some(fit_variant(&VariantTask { kin: &kin, ..*task }, rows))
+    fit_variant(&VariantTask { kin: &kin, ..*task }, rows)
 }
 
 /// A model that rests on lenders.
@@ -105,7 +97,6 @@ fn leaning(
     };
     let everywhere: Vec<Row<'_>> = loans.rows().chain(rows).cloned().collect();
     let band = Band::of(lent.residuals.clone()).unwrap_or(ONE_WORD);
-    let band = if lent.residuals.is_empty() { ONE_WORD } else { band };
     let all = Residuals {
         unseen: lent.residuals.iter().copied().map(Held::of_no_time).collect(),
         analytical: lent.analytical,
@@ -219,15 +210,11 @@ fn spanned(rows: &[Row<'_>], loans: Option<&Loans<'_, '_>>) -> Vec<Point> {
     all.iter().step_by(stride).map(|parameters| with_parameters(first.point, parameters)).collect()
 }
 
-/// Sizes held out to see what lenders know of sizes beyond the machine's own: from a 32nd of the
-/// largest to an eighth, so that three octaves lie between as in what is reported elsewhere.
-fn inner_frontier(rows: &[Row<'_>]) -> Option<(HeldRows, HeldRows)> {
-    let axis = rows.first()?.point.axis();
-    let largest = rows.iter().map(|row| row.parameters[axis]).max()?;
-    let kept: HeldRows = rows.iter().map(|row| row.parameters[axis] <= largest / 8).collect();
-    let out = rows.iter().map(|row| row.parameters[axis] > largest / 8).collect();
-    let count = kept.iter().filter(|kept| **kept).count();
-    (count >= SOME && count < rows.len()).then_some((kept, out))
+/// The fold that holds the largest sizes out, as many octaves as in what is reported elsewhere.
+fn inner_frontier(rows: &[Row<'_>]) -> Option<HeldRows> {
+    let held = top_octaves(rows, rows.first()?.point.axis(), INNER_OCTAVES);
+    let kept = held.iter().filter(|held| !**held).count();
+    (kept >= SOME && kept < rows.len()).then_some(held)
 }
 
 /// A correction of `term` learned from own rows and from lenders' beside their own terms.
@@ -255,8 +242,7 @@ fn farther(
     if wider == model.domain {
         return model;
     }
-    let Some((kept, _)) = inner_frontier(rows) else { return model };
-    let held: HeldRows = kept.iter().map(|kept| !kept).collect();
+    let Some(held) = inner_frontier(rows) else { return model };
     let (kept, out) = split(rows, &held);
     let term = AnalyticalTerm::fit(task.family, &kept, &[], task.machine, task.cache);
     let correction = common(task, &kept, &term, loans);

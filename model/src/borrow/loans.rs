@@ -8,7 +8,7 @@ use kernelgauge_data::{DataSet, Family, Machine, Point};
 
 use super::figures::{Figures, From, Rates};
 use crate::correction::{Candidate, Correction, Lessons};
-use crate::fit::{Group, VariantTask, groups};
+use crate::fit::{Group, VariantTask, groups, learn};
 use crate::math::{Stream, ln};
 use crate::rows::Row;
 use crate::terms::{AnalyticalTerm, Features, Party, SharedTerm, counts_steps};
@@ -133,7 +133,7 @@ impl<'loan, 'data> Loans<'loan, 'data> {
         for index in self.near(self.borrower, None) {
             let loan = &self.loans[index];
             let term = AnalyticalTerm::fit(task.family, loan.rows, &[], loan.machine, task.cache);
-            push_all(lessons, &term, loan.rows.iter());
+            learn(lessons, loan.rows, &term);
         }
     }
 
@@ -176,7 +176,7 @@ impl<'loan, 'data> Loans<'loan, 'data> {
         let mut lessons = Lessons::default();
         for (index, party) in parties.iter().enumerate() {
             let own = term.of(&party.figures, Some(index));
-            push_all(&mut lessons, &own, picked(party.rows, ROWS_TAUGHT));
+            learn(&mut lessons, picked(party.rows, ROWS_TAUGHT), &own);
         }
         Some((term, lessons))
     }
@@ -244,18 +244,6 @@ fn distance(one: &Machine, other: &Machine) -> f64 {
     logs.iter().sum::<f64>() / logs.len().max(1) as f64
 }
 
-fn push_all<'row, 'data: 'row>(
-    lessons: &mut Lessons,
-    term: &AnalyticalTerm,
-    rows: impl IntoIterator<Item = &'row Row<'data>>,
-) {
-    let mut features = Features::new();
-    for row in rows {
-        let analytical = term.log_ns(row.point, &mut features);
-        lessons.push(&features, &row.parameters, row.log_ns - analytical);
-    }
-}
-
 fn scaled(mut lessons: Lessons, share: f64) -> Correction {
     if share == 0.0 {
         return Correction::None;
@@ -266,11 +254,5 @@ fn scaled(mut lessons: Lessons, share: f64) -> Correction {
 
 /// At most `most` rows, drawn by a fixed seed, in order.
 fn picked<'row, 'data>(rows: &'row [Row<'data>], most: usize) -> Vec<&'row Row<'data>> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    if rows.len() > most {
-        Stream::new(1).shuffle(&mut order);
-        order.truncate(most);
-        order.sort_unstable();
-    }
-    order.into_iter().map(|index| &rows[index]).collect()
+    Stream::new(1).drawn(rows.len(), most).into_iter().map(|index| &rows[index]).collect()
 }

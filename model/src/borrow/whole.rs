@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{Lender, LenderName, fit_variant_borrowing};
 use crate::fit::{FitError, FitOptions, Group, Kin, VariantTask, groups};
-use crate::model::{Header, Insufficient, Model, Section};
+use crate::model::{Insufficient, Model};
 use crate::terms::counts_steps;
 
 impl Model {
@@ -35,16 +35,9 @@ impl Model {
             .par_iter()
             .filter_map(|group| {
                 let kin = Kin::of(group, &own, machine);
-                let task = VariantTask {
-                    family: group.family,
-                    name: &group.name,
-                    cache: group.cache,
-                    machine,
-                    kin: &kin,
-                    seed: options.seed,
-                    detail: options.detail,
-                };
-                match fit_variant_borrowing(&task, &group.rows, &own, &lenders) {
+                let (seed, detail) = (options.seed, options.detail);
+                let task = VariantTask::of(group, machine, &kin, seed, detail);
+                match fit_variant_borrowing(&task, group, &own, &lenders) {
                     Some(model) => Some(Ok(model)),
                     // What only others have and cannot lend is theirs.
                     None if group.rows.is_empty() => None,
@@ -52,38 +45,18 @@ impl Model {
                 }
             })
             .collect();
-        let (mut sections, mut insufficient) = (Vec::new(), Vec::new());
-        for variant in fitted {
-            match variant {
-                Ok(model) => sections.push(Section::fitted(model)),
-                Err(lacking) => insufficient.push(lacking),
-            }
-        }
-        if sections.is_empty() {
-            let machine = machine.name.clone();
-            return Err(match insufficient.into_iter().next() {
-                Some(first) => FitError::Insufficient { machine, first },
-                None => FitError::NothingToBorrow { machine },
-            });
-        }
+        let nothing = FitError::NothingToBorrow { machine: machine.name.clone() };
+        let mut model = Model::assembled(data, options, fitted, nothing)?;
         // What rests on made-up times is made up.
-        let made_up = sources.iter().any(|source| source.manifest.origin == Origin::Synthetic);
-        let origin = if made_up { Origin::Synthetic } else { data.manifest.origin };
+        if sources.iter().any(|source| source.manifest.origin == Origin::Synthetic) {
+            model.header.origin = Origin::Synthetic;
+        }
         let named = |source: &DataSet| LenderName {
             machine: source.manifest.machine.name.clone(),
             data_sha256: source.digest(),
         };
-        let header = Header {
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            machine: machine.clone(),
-            origin,
-            data_sha256: data.digest(),
-            seed: options.seed,
-            detail: options.detail,
-            insufficient,
-            lenders: sources.iter().copied().map(named).collect(),
-        };
-        Ok(Model { header, sections })
+        model.header.lenders = sources.iter().copied().map(named).collect();
+        Ok(model)
     }
 
     /// Machines whose data the model borrowed from; none where it rests on its own.
@@ -118,5 +91,5 @@ fn wanted<'data>(
 
 fn lacking(group: &Group<'_>) -> Insufficient {
     let reason = group.insufficient().unwrap_or_else(|| "no machine to borrow from".to_owned());
-    Insufficient { family: group.family, variant: group.name.clone(), cache: group.cache, reason }
+    group.lacking(reason)
 }

@@ -139,13 +139,7 @@ fn value_of(logs: &[f64; MAX_PARAMETERS], first: u8, second: u8) -> f64 {
 
 /// At most [`MOST_ROWS`] row indices, drawn by a fixed seed.
 fn sampled(rows: usize) -> Vec<usize> {
-    let mut picked: Vec<usize> = (0..rows).collect();
-    if rows > MOST_ROWS {
-        Stream::new(rows as u64).shuffle(&mut picked);
-        picked.truncate(MOST_ROWS);
-        picked.sort_unstable();
-    }
-    picked
+    Stream::new(rows as u64).drawn(rows, MOST_ROWS)
 }
 
 /// Linear and quadratic terms of parameters that vary, without those that another explains.

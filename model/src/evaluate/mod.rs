@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::borrow::{Lender, fit_variant_borrowing};
-use crate::fit::{Detail, Group, Kin, VariantTask, fit_variant, groups};
+use crate::fit::{Detail, Group, Kin, VariantTask, fit_variant, groups, split};
 use crate::math::median;
 use crate::prediction::BasisChoice;
 use crate::rows::Row;
@@ -218,35 +218,22 @@ impl Question<'_, '_> {
         options: &EvaluateOptions<'_>,
     ) -> Option<(usize, Vec<Asked>)> {
         let group = self.group;
-        let pick = |wanted: bool| -> Vec<Row<'_>> {
-            let rows = group.rows.iter().zip(&fold.held).filter(|(_, held)| **held == wanted);
-            rows.map(|(row, _)| row.clone()).collect()
-        };
-        let kept = Group { rows: pick(false), ..group.clone() };
-        let out = pick(true);
-        let is_enough = !kept.rows.is_empty() && kept.insufficient().is_none();
-        if out.is_empty() || (!is_enough && self.lenders.is_empty()) {
+        let (kept, out) = split(&group.rows, &fold.held);
+        let kept = Group { rows: kept, ..group.clone() };
+        if out.is_empty() || (kept.insufficient().is_some() && self.lenders.is_empty()) {
             return None;
         }
         let mut kin = Kin::of(group, self.groups, self.machine);
         if self.split == Split::SisterDtype {
             kin = kin.known();
         }
-        let task = VariantTask {
-            family: group.family,
-            name: &group.name,
-            cache: group.cache,
-            machine: self.machine,
-            kin: &kin,
-            seed: options.seed,
-            detail: options.detail,
-        };
+        let task = VariantTask::of(group, self.machine, &kin, options.seed, options.detail);
         let model = if self.lenders.is_empty() && self.split != Split::FewShot {
             fit_variant(&task, &kept.rows)
         } else {
             // Of its own machine no more is known than these rows.
             let own = std::slice::from_ref(&kept);
-            fit_variant_borrowing(&task, &kept.rows, own, self.lenders)?
+            fit_variant_borrowing(&task, &kept, own, self.lenders)?
         };
         let repeat = |row: &Row<'_>| {
             repeats.get(&(group.family, group.name.clone(), row.parameters)).copied()

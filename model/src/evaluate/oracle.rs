@@ -8,7 +8,7 @@ use kernelgauge_data::{CacheState, DataSet, Family, Machine, Nanos, Point};
 
 use super::{Errors, EvaluateOptions, Split};
 use crate::doubt::Committee;
-use crate::fit::{Detail, Group, Kin, VariantTask, groups, train};
+use crate::fit::{Detail, Group, Kin, VariantTask, groups, split, train};
 use crate::rows::Row;
 
 /// Fewest points that a choice is made of: of fewer, a few per cent are no table.
@@ -32,11 +32,7 @@ impl<'data> Oracle<'data> {
             .filter(|group| group.rows.len() >= LEAST_POINTS && group.insufficient().is_none())
             .filter_map(|group| {
                 let held = Split::Line.folds(&group.rows, options).pop()?.held;
-                let pick = |wanted: bool| -> Vec<Row<'data>> {
-                    let rows = group.rows.iter().zip(&held).filter(|(_, held)| **held == wanted);
-                    rows.map(|(row, _)| row.clone()).collect()
-                };
-                let (rows, held_out) = (pick(false), pick(true));
+                let (rows, held_out) = split(&group.rows, &held);
                 let group = Group { rows, ..group };
                 let machine = &data.manifest.machine;
                 (!group.rows.is_empty() && !held_out.is_empty()).then_some(Oracle {
@@ -70,7 +66,7 @@ impl<'data> Oracle<'data> {
     pub fn errors(&self, chosen: &[usize]) -> Option<Errors> {
         let rows = self.rows(chosen);
         let kept = Group { rows, ..self.group.clone() };
-        if kept.rows.is_empty() || kept.insufficient().is_some() {
+        if kept.insufficient().is_some() {
             return None;
         }
         let kin = Kin::default();
@@ -103,14 +99,6 @@ impl<'data> Oracle<'data> {
     }
 
     fn task<'a>(&'a self, kin: &'a Kin<'a>) -> VariantTask<'a> {
-        VariantTask {
-            family: self.group.family,
-            name: &self.group.name,
-            cache: self.group.cache,
-            machine: self.machine,
-            kin,
-            seed: self.seed,
-            detail: self.detail,
-        }
+        VariantTask::of(&self.group, self.machine, kin, self.seed, self.detail)
     }
 }

@@ -10,6 +10,7 @@ use kernelgauge_data::dataset::sha256_hex;
 use serde::Serialize;
 
 use super::{Band, EvaluateOptions};
+use crate::fit::top_octaves;
 use crate::rows::Row;
 
 /// How many octaves of a parameter a frontier holds out.
@@ -167,12 +168,6 @@ fn every_second(rows: &[Row<'_>], axis: usize, seed: u64) -> Vec<bool> {
             .is_ok_and(|index| index % 2 != parity && index != 0 && index != last)
     };
     rows.iter().map(|row| held(row.parameters[axis])).collect()
-}
-
-fn top_octaves(rows: &[Row<'_>], parameter: usize, octaves: u32) -> Vec<bool> {
-    let largest = rows.iter().map(|row| row.parameters[parameter]).max().unwrap_or(0);
-    let limit = largest >> octaves;
-    rows.iter().map(|row| row.parameters[parameter] > limit).collect()
 }
 
 /// Each value but the smallest and the largest, held out alone.

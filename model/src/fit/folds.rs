@@ -106,14 +106,20 @@ pub(super) fn frontiers(rows: &[Row<'_>]) -> Vec<Held> {
 /// The fold that holds the top `octaves` out if one of `least` rows stays.
 fn frontier(rows: &[Row<'_>], octaves: u32, least: usize) -> Option<Held> {
     let axis = rows.first()?.point.axis();
-    let value = |row: &Row<'_>| row.parameters[axis];
-    let limit = rows.iter().map(value).max()? >> octaves;
-    let held: Held = rows.iter().map(|row| value(row) > limit).collect();
-    let kept = held.iter().filter(|held| !**held).count();
-    let mut values: Vec<u64> = rows.iter().map(value).filter(|value| *value <= limit).collect();
+    let held = top_octaves(rows, axis, octaves);
+    let kept = rows.iter().zip(&held).filter(|(_, held)| !**held);
+    let mut values: Vec<u64> = kept.map(|(row, _)| row.parameters[axis]).collect();
+    let kept = values.len();
     values.sort_unstable();
     values.dedup();
     (kept * least >= rows.len() && values.len() >= 4).then_some(held)
+}
+
+/// Whether each row lies in the top `octaves` of a parameter.
+pub(crate) fn top_octaves(rows: &[Row<'_>], parameter: usize, octaves: u32) -> Held {
+    let value = |row: &Row<'_>| row.parameters[parameter];
+    let limit = rows.iter().map(value).max().unwrap_or(0) >> octaves;
+    rows.iter().map(|row| value(row) > limit).collect()
 }
 
 fn folds(fold_of: &[u64], count: u64) -> Vec<Held> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use kernelgauge_data::{CacheState, Family, InputContent, Manner, Point, Record};
 
 use crate::math::{log2, median};
+use crate::model::Insufficient;
 use crate::rows::{Row, fold};
 
 /// Fewest points of a variant.
@@ -102,6 +103,12 @@ fn of_one_shape(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
 }
 
 impl Group<'_> {
+    /// This variant as one that has no model.
+    pub(crate) fn lacking(&self, reason: String) -> Insufficient {
+        let (family, variant, cache) = (self.family, self.name.clone(), self.cache);
+        Insufficient { family, variant, cache, reason }
+    }
+
     /// Why these points cannot make a model, if they cannot.
     pub(crate) fn insufficient(&self) -> Option<String> {
         let points = self.rows.len();

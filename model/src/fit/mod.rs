@@ -14,10 +14,10 @@ mod train;
 mod variant;
 
 pub use detail::{Detail, UnknownDetail};
-pub(crate) use folds::{Held, dealt, line_folds, point_folds, split};
+pub(crate) use folds::{Held, dealt, line_folds, point_folds, split, top_octaves};
 pub(crate) use groups::{Group, NO_LOAD_SIGNAL, groups};
 pub(crate) use kin::Kin;
-pub(crate) use train::{Task as VariantTask, lessons, train};
+pub(crate) use train::{Task as VariantTask, learn, lessons, train};
 pub(crate) use variant::{fit_variant, residuals};
 
 use kernelgauge_data::{Diagnostic, ExitStatus};

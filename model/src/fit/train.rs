@@ -4,6 +4,7 @@ use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Machine};
 
 use super::detail::Detail;
+use super::groups::Group;
 use super::kin::Kin;
 use super::select::{Choice, select};
 use crate::correction::{Candidate, Lessons, QuadraticParams};
@@ -27,6 +28,20 @@ pub(crate) struct Task<'task> {
     pub seed: u64,
     /// How finely corrections are learned.
     pub detail: Detail,
+}
+
+impl<'task> Task<'task> {
+    /// The fits of `group`, which was measured on `machine`.
+    pub(crate) fn of(
+        group: &'task Group<'_>,
+        machine: &'task Machine,
+        kin: &'task Kin<'task>,
+        seed: u64,
+        detail: Detail,
+    ) -> Self {
+        let (family, name, cache) = (group.family, &group.name, group.cache);
+        Task { family, name, cache, machine, kin, seed, detail }
+    }
 }
 
 impl Task<'_> {
@@ -96,12 +111,21 @@ pub(super) fn train_as(
 /// What a correction is fitted on.
 pub(crate) fn lessons(rows: &[Row<'_>], term: &AnalyticalTerm) -> Lessons {
     let mut lessons = Lessons::default();
+    learn(&mut lessons, rows, term);
+    lessons
+}
+
+/// Adds `rows` to what a correction is fitted on.
+pub(crate) fn learn<'row, 'data: 'row>(
+    lessons: &mut Lessons,
+    rows: impl IntoIterator<Item = &'row Row<'data>>,
+    term: &AnalyticalTerm,
+) {
     let mut features = Features::new();
     for row in rows {
         let analytical = term.log_ns(row.point, &mut features);
         lessons.push(&features, &row.parameters, row.log_ns - analytical);
     }
-    lessons
 }
 
 /// Adds to a model the regression of the time itself, which stands beside the rest.

@@ -291,11 +291,5 @@ fn possible(constants: &[f64]) -> bool {
 /// At most `limit` of `rows`, drawn by a fixed seed: analytical constants need no more, and an
 /// even stride would keep step with the sweep.
 fn thinned<'rows, 'data>(rows: &'rows [Row<'data>], limit: usize) -> Vec<&'rows Row<'data>> {
-    let mut picked: Vec<usize> = (0..rows.len()).collect();
-    if picked.len() > limit {
-        Stream::new(0).shuffle(&mut picked);
-        picked.truncate(limit);
-        picked.sort_unstable();
-    }
-    picked.into_iter().map(|index| &rows[index]).collect()
+    Stream::new(0).drawn(rows.len(), limit).into_iter().map(|index| &rows[index]).collect()
 }
