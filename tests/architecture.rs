@@ -11,9 +11,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Arrows between the crates; `predict` and `model` never see a device.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("kernelgauge", &["kernelgauge-calibrate", "kernelgauge-predict"]),
-    ("kernelgauge-calibrate", &["kernelgauge-cuda", "kernelgauge-data", "kernelgauge-model"]),
+    (
+        "kernelgauge-calibrate",
+        &["kernelgauge-cuda", "kernelgauge-data", "kernelgauge-model", "kernelgauge-trace"],
+    ),
     ("kernelgauge-cuda", &["kernelgauge-data"]),
     ("kernelgauge-data", &[]),
     ("kernelgauge-fake-cublaslt", &[]),
@@ -21,7 +24,8 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("kernelgauge-fake-driver", &[]),
     ("kernelgauge-fake-nccl", &[]),
     ("kernelgauge-model", &["kernelgauge-data"]),
-    ("kernelgauge-predict", &["kernelgauge-data", "kernelgauge-model"]),
+    ("kernelgauge-predict", &["kernelgauge-data", "kernelgauge-model", "kernelgauge-trace"]),
+    ("kernelgauge-trace", &["kernelgauge-data"]),
 ];
 
 /// Lines a module may have, tests included.
