@@ -10,6 +10,7 @@ pub mod build;
 pub mod error;
 pub mod execution;
 pub mod graph;
+pub mod inspect;
 pub mod names;
 pub mod options;
 pub mod recording;
