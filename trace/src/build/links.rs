@@ -31,6 +31,8 @@ pub struct Links {
     pub waits_for_nothing: u64,
     /// Work of a stream that began before its predecessor ended.
     pub overlaps: u64,
+    /// Dependencies taken out because they contradict each other.
+    pub contradictions: u64,
     /// Calls of a thread that cross each other by more than a microsecond.
     pub crossings: u64,
 }

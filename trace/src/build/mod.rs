@@ -3,7 +3,8 @@
 //! Order of work for a rank: intervals of a thread are nested (`forest`) and cut into exclusive
 //! pieces (`pieces`); work on devices is laid on streams and tied to its launch (`device`); ops
 //! find their nodes in the execution trace (`nodes`), collectives their kind and bytes
-//! (`collectives`). Then come the edges, and last the ranks meet (`meet`).
+//! (`collectives`). Then come the edges, the ranks meet (`meet`), and what contradicts itself goes
+//! (`untangle`).
 //!
 //! Left to others: reading (`kineto`, `execution`), checking (`graph::check`).
 
@@ -20,7 +21,10 @@ mod nodes;
 mod pieces;
 mod rank;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod translate;
+mod untangle;
 
 pub use links::Links;
 
@@ -48,6 +52,7 @@ pub fn graph(recordings: Vec<Recording>, executions: Vec<ExecutionTrace>) -> Gra
         alone::add(&mut graph, &execution);
     }
     meet::tie(&mut graph);
+    untangle::untangle(&mut graph);
     graph
 }
 

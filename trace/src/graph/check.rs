@@ -60,7 +60,10 @@ pub fn flaws(graph: &Graph) -> Vec<Flaw> {
         }
     }
     flaws.extend(meetings(graph));
-    flaws.extend(cycle(graph).map(Flaw::Cycle));
+    let stuck = stuck(graph);
+    if !stuck.is_empty() {
+        flaws.push(Flaw::Cycle(stuck));
+    }
     flaws
 }
 
@@ -143,8 +146,8 @@ impl Points {
     }
 }
 
-/// Tasks that can never run because they wait for each other.
-fn cycle(graph: &Graph) -> Option<Vec<TaskId>> {
+/// Tasks that can never run because they wait for each other, and those that wait for them.
+pub fn stuck(graph: &Graph) -> Vec<TaskId> {
     let points = Points { tasks: graph.tasks.len() };
     let all = points.meeting(graph.rendezvous.len());
     let tasks = (0..graph.tasks.len() as u32).map(TaskId);
@@ -173,8 +176,7 @@ fn cycle(graph: &Graph) -> Option<Vec<TaskId>> {
         }
     }
     let stuck = (0..graph.tasks.len() as u32).map(TaskId);
-    let stuck: Vec<TaskId> = stuck.filter(|&task| waiting[Points::end(task)] > 0).collect();
-    (!stuck.is_empty()).then_some(stuck)
+    stuck.filter(|&task| waiting[Points::end(task)] > 0).collect()
 }
 
 /// Work on devices without the call that launched it.

@@ -75,6 +75,17 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
             ),
         );
     }
+    if links.contradictions > 0 {
+        say(
+            "contradictions",
+            format!(
+                "{} dependencies contradict others and were left out: clocks, correlations or \
+                 the order of collectives disagree",
+                links.contradictions
+            ),
+            None,
+        );
+    }
     collectives(graph, &mut say);
     nodes(graph, &mut say);
     reading(graph, &mut say);
