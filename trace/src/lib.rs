@@ -10,6 +10,8 @@ pub mod build;
 pub mod error;
 pub mod execution;
 pub mod graph;
+pub mod input;
+pub mod kineto;
 pub mod names;
 pub mod options;
 pub mod recording;
