@@ -268,15 +268,18 @@ impl<'a, R: Read> Document<'a, R> {
         loop {
             let rest = self.buffer.rest();
             let mut parsed = serde_json::Deserializer::from_str(rest).into_iter::<WireEvent<'_>>();
-            match parsed.next() {
+            let refused = match parsed.next() {
                 Some(Ok(event)) => {
                     let used = parsed.byte_offset();
                     take(&mut self.intake, &event, &mut self.odd, &self.buffer);
                     self.buffer.consume(used);
                     return Ok(());
                 }
-                Some(Err(error)) if !error.is_eof() && self.mended_event()? => return Ok(()),
-                _ => {}
+                Some(Err(error)) => !error.is_eof(),
+                None => false,
+            };
+            if refused && self.mended_event()? {
+                return Ok(());
             }
             if self.buffer.rest().len() > LONGEST_VALUE {
                 let problem = "an event has more than 64 MiB";
