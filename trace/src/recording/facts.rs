@@ -134,6 +134,8 @@ pub struct CollectiveFacts {
     pub split_out: Symbol,
     /// Number within the group, or [`NONE`](super::NONE).
     pub sequence: i64,
+    /// `Comms Id` as written: the same on all ranks of a communicator; empty where not stated.
+    pub communicator: Symbol,
     /// Sending rank of a point-to-point transfer, or [`NONE`](super::NONE).
     pub source: i64,
     /// Receiving rank of a point-to-point transfer, or [`NONE`](super::NONE).
