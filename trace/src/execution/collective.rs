@@ -47,7 +47,7 @@ pub(super) fn stated(node: &WrittenNode<'_>, names: &mut Names) -> Option<Stated
         None => rank,
     });
     let elements = |name, tensors: Option<&RawValue>| {
-        node.integer(name).or_else(|| tensors.map(element_count)).unwrap_or(NONE)
+        node.integer(name).or_else(|| tensors.and_then(element_count)).unwrap_or(NONE)
     };
     let dtype = node.text("dtype").or_else(|| position.dtype(&types)).unwrap_or_default();
     let facts = CollectiveFacts {
@@ -144,15 +144,16 @@ impl<'a> Positional<'a> {
 }
 
 /// Elements of the tensors of a value: a tensor, a list of tensors, or a list of such lists
-/// (all-gather). Deeper lists hold none.
-fn element_count(value: &RawValue) -> i64 {
+/// (all-gather); deeper lists hold none. None where there is no tensor: collectives that return
+/// their results in place of inputs list no outputs in some years.
+fn element_count(value: &RawValue) -> Option<i64> {
     let mut level = vec![value];
-    let mut sum: i64 = 0;
+    let mut sum: Option<i64> = None;
     for _ in 0..3 {
         let mut next = Vec::new();
         for parts in level.into_iter().filter_map(value::list) {
             match tensor_elements(&parts) {
-                Some(elements) => sum = sum.saturating_add(elements),
+                Some(elements) => sum = Some(sum.unwrap_or(0).saturating_add(elements)),
                 None => next.extend(parts.into_iter().filter(|part| part.get().starts_with('['))),
             }
         }

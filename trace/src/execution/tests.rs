@@ -154,7 +154,7 @@ fn groups_and_collectives_by_position_and_by_name() {
     let text = |symbol| trace.names.text(symbol);
     let by_position = facts(2);
     assert_eq!(text(by_position.name), "allreduce");
-    assert_eq!((by_position.elements_in, by_position.elements_out), (53, 0));
+    assert_eq!((by_position.elements_in, by_position.elements_out), (53, NONE));
     assert_eq!((by_position.group_size, by_position.sequence), (2, 34));
     assert_eq!(text(by_position.group), "0");
     assert_eq!(text(by_position.ranks), "[0, 1]");
