@@ -11,6 +11,7 @@ mod document;
 pub mod error;
 pub mod execution;
 pub mod graph;
+pub mod inspect;
 pub mod names;
 pub mod options;
 pub mod recording;
