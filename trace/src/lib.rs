@@ -16,6 +16,7 @@ pub mod names;
 pub mod options;
 pub mod recording;
 pub mod time;
+pub mod write;
 
 pub use error::TraceError;
 pub use graph::Graph;
