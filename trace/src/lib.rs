@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+mod document;
 pub mod error;
 pub mod execution;
 pub mod graph;
@@ -17,6 +18,7 @@ pub mod names;
 pub mod options;
 pub mod recording;
 pub mod time;
+pub mod write;
 
 pub use error::TraceError;
 pub use graph::Graph;

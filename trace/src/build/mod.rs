@@ -12,7 +12,7 @@ mod alone;
 mod collectives;
 mod device;
 mod edges;
-mod elements;
+pub(crate) mod elements;
 mod forest;
 mod host;
 mod links;
