@@ -4,7 +4,12 @@
 //! Depends on clap and std only, because the root build script includes this file. Values are
 //! kept as given; what they mean for a machine is left to `question` and `machine`.
 
+#[path = "args/trace.rs"]
+pub mod trace;
+
 use std::ffi::OsString;
+
+use trace::InspectArguments;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -19,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   predict gemm -m 4096 -n 4096 -k 4096 --dtype bf16 --machine h200-sxm
   predict all-reduce --bytes 64MiB --ranks 8 --machine h200-sxm --explain
   predict batch shapes.csv --machine h200-sxm > times.csv
+  predict inspect traces/
 
 Exit codes: 0 answered; 1 some rows of a batch have no answer; 2 the question, a file or a
 model is wrong; 3 the answer could not be written."
@@ -78,6 +84,8 @@ pub enum Command {
     Custom(CustomArguments),
     /// Answer every row of a CSV or JSON lines file
     Batch(BatchArguments),
+    /// What recorded training steps say: where their time went, what waited for what
+    Inspect(InspectArguments),
     /// List the machines that ship with the project
     Machines(MachinesArguments),
     /// c = a + b

@@ -4,6 +4,7 @@ use std::io;
 
 use kernelgauge_data::{Diagnostic, ExitStatus};
 use kernelgauge_model::PredictError;
+use kernelgauge_trace::TraceError;
 use thiserror::Error;
 
 use crate::batch::BatchError;
@@ -47,6 +48,9 @@ pub enum CommandError {
     /// A batch that cannot be read.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// A trace that cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// The answer could not be written.
     #[error("cannot write the answer: {0}")]
     Write(#[from] io::Error),
@@ -66,6 +70,7 @@ impl CommandError {
             CommandError::Table { source, .. } => Some(source.as_ref()),
             CommandError::Tables(error) => Some(error),
             CommandError::Batch(error) => Some(error),
+            CommandError::Trace(error) => Some(error),
             CommandError::Usage { .. } | CommandError::NothingAsked | CommandError::Write(_) => {
                 None
             }

@@ -30,6 +30,7 @@ pub mod args;
 pub mod batch;
 pub mod command;
 pub mod error;
+pub mod inspect;
 mod listing;
 pub mod machine;
 mod notes;

@@ -49,6 +49,21 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// What is at `place` is not what it should be.
+    pub fn content(
+        source_name: &str,
+        place: impl Into<String>,
+        problem: impl Into<String>,
+        hint: &str,
+    ) -> Self {
+        TraceError::Content {
+            source_name: source_name.to_owned(),
+            place: place.into(),
+            problem: problem.into(),
+            hint: (!hint.is_empty()).then(|| hint.to_owned()),
+        }
+    }
+
     /// The file as a whole cannot be used.
     pub fn unusable(source_name: &str, problem: impl Into<String>, hint: &str) -> Self {
         TraceError::Unusable {

@@ -8,13 +8,18 @@
 
 pub mod build;
 pub mod chakra;
+mod document;
 pub mod error;
 pub mod execution;
 pub mod graph;
+pub mod input;
+pub mod inspect;
+pub mod kineto;
 pub mod names;
 pub mod options;
 pub mod recording;
 pub mod time;
+pub mod write;
 
 pub use error::TraceError;
 pub use graph::Graph;

@@ -11,6 +11,11 @@ impl Symbol {
     /// The empty text, which every [`Names`] holds first.
     pub const EMPTY: Symbol = Symbol(0);
 
+    /// Its place among the texts.
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
+    }
+
     /// Whether this is the empty text: nothing was stated.
     pub fn is_empty(self) -> bool {
         self == Symbol::EMPTY

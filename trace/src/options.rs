@@ -8,4 +8,7 @@ pub struct ReadOptions {
     pub allow_truncated: bool,
     /// Read an execution trace of a schema this build does not know as the newest it knows.
     pub allow_unknown_schema: bool,
+    /// Keep functions of Python and the profiler's own cost, which are most of some recordings
+    /// and in no graph; they are counted otherwise.
+    pub keep_python: bool,
 }

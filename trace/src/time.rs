@@ -44,3 +44,106 @@ impl Add<Nanos> for Moment {
         self.shifted(i64::try_from(duration.get()).unwrap_or(i64::MAX))
     }
 }
+
+/// Why a text is no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoTime {
+    /// It is no decimal number.
+    NoNumber,
+    /// It does not fit: more than 292 years.
+    TooLarge,
+}
+
+/// Nanoseconds of a decimal number of microseconds as JSON writes it, with or without an
+/// exponent, rounded to the nearest nanosecond (halves away from zero). Exact: no digit passes
+/// through a double.
+pub fn nanos_of_micros(text: &str) -> Result<i64, NoTime> {
+    /// A microsecond has a thousand nanoseconds.
+    const SHIFT: i64 = 3;
+    let (negative, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent_of(exponent)?),
+        None => (unsigned, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    if whole.is_empty() || fraction.is_empty() {
+        return Err(NoTime::NoNumber);
+    }
+    let point = whole.len() as i64 + exponent + SHIFT;
+    let mut value = 0i64;
+    let mut place = 0;
+    for byte in whole.bytes().chain(fraction.bytes()) {
+        if !byte.is_ascii_digit() {
+            return Err(NoTime::NoNumber);
+        }
+        let digit = i64::from(byte - b'0');
+        if place < point {
+            value = appended(value, digit)?;
+        } else if place == point {
+            value = value.checked_add(i64::from(digit >= 5)).ok_or(NoTime::TooLarge)?;
+        }
+        place += 1;
+    }
+    // Zeros that were not written; more than 19 fit nowhere unless there is nothing to shift.
+    while place < point && value != 0 {
+        value = appended(value, 0)?;
+        place += 1;
+    }
+    Ok(if negative { -value } else { value })
+}
+
+fn appended(value: i64, digit: i64) -> Result<i64, NoTime> {
+    value.checked_mul(10).and_then(|value| value.checked_add(digit)).ok_or(NoTime::TooLarge)
+}
+
+/// An exponent; those beyond a thousand million mean the same as that.
+fn exponent_of(text: &str) -> Result<i64, NoTime> {
+    const ENDLESS: i64 = 1_000_000_000;
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NoTime::NoNumber);
+    }
+    let size = digits.parse().unwrap_or(ENDLESS).min(ENDLESS);
+    Ok(if text.starts_with('-') { -size } else { size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_digit_counts() {
+        let cases = [
+            ("1694128201435418.123", 1_694_128_201_435_418_123),
+            ("4458676524670.502", 4_458_676_524_670_502),
+            ("12", 12_000),
+            ("0.35", 350),
+            ("-0.0005", -1),
+            ("0.0004999", 0),
+            ("2.9999996", 3_000),
+            ("1.5e-3", 2),
+            ("1.6941282014354181e+15", 1_694_128_201_435_418_100),
+            ("1E2", 100_000),
+            ("0e999999999999999999999", 0),
+            ("0", 0),
+            ("7e-999999999999", 0),
+            ("9223372036854775.807", i64::MAX),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(nanos_of_micros(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "-", ".5", "5.", "1e", "1e+", "0x10", "NaN", "+1", "1.2.3", "1 "] {
+            assert_eq!(nanos_of_micros(text), Err(NoTime::NoNumber), "{text}");
+        }
+        for text in ["1.8e+19", "9223372036854775.808", "1e999999999999"] {
+            assert_eq!(nanos_of_micros(text), Err(NoTime::TooLarge), "{text}");
+        }
+    }
+}

@@ -14,17 +14,38 @@ pub struct ExecutionTrace {
     pub schema: String,
     /// The texts of everything below.
     pub names: Names,
-    /// The nodes by increasing id, which is the order in which they began; the first is the
-    /// process.
+    /// The process first, then all others by increasing id, which is the order in which they
+    /// began.
     pub nodes: Vec<Node>,
     /// Process groups, where recorded.
     pub groups: Vec<RecordedGroup>,
     /// What collectives stated.
     pub collectives: Table<CollectiveFacts>,
-    /// Nodes whose parent was not recorded; they hang on the first node.
-    pub orphans: u64,
+    /// What was odd about nodes.
+    pub node_oddities: NodeOddities,
     /// What was set aside or mended while reading.
     pub oddities: Oddities,
+}
+
+/// What was odd about the nodes of an execution trace, counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeOddities {
+    /// Nodes whose parent was not recorded, or which name themselves as their parent; they hang
+    /// on the first node.
+    pub orphans: u64,
+    /// The first few of them, by number.
+    pub first_orphans: Vec<u64>,
+    /// Nodes set aside: an earlier one of the file has the same number.
+    pub repeated: u64,
+    /// Nodes set aside: without a number, or without a name.
+    pub unnamed: u64,
+    /// Nodes that have their fields side by side where the schema nests them, or nested where
+    /// it does not; they were read as they are.
+    pub other_form: u64,
+    /// Nodes with a list of exactly 4096 values, where the recorder cuts lists.
+    pub cut_lists: u64,
+    /// No node is the process; one was made up, which is the first.
+    pub without_process: bool,
 }
 
 /// What a node is.
@@ -86,4 +107,33 @@ pub struct Node {
     pub kernel_file: Symbol,
     /// What it says of a collective, in the table of collectives.
     pub collective: Option<FactsId>,
+}
+
+impl Node {
+    /// A process of which nothing is known.
+    pub(super) fn process(id: u64) -> Node {
+        let nothing = Values {
+            values: Symbol::EMPTY,
+            shapes: Symbol::EMPTY,
+            types: Symbol::EMPTY,
+            strides: Symbol::EMPTY,
+        };
+        Node {
+            id,
+            parent: 0,
+            kind: NodeKind::Process,
+            name: Symbol::EMPTY,
+            record_function: None,
+            forward_parent: None,
+            sequence: None,
+            thread: 0,
+            forward_thread: None,
+            schema: Symbol::EMPTY,
+            inputs: nothing,
+            outputs: nothing,
+            backend: Symbol::EMPTY,
+            kernel_file: Symbol::EMPTY,
+            collective: None,
+        }
+    }
 }

@@ -10,9 +10,10 @@ use super::task::TaskId;
 pub enum EdgeKind {
     /// The next piece of the same thread: the start waits for the end.
     Thread,
-    /// Work of another thread, as an arrow or number in the recording says: the start waits for
-    /// the end.
-    OtherThread,
+    /// Another thread's work ends a wait: the **end** of the wait waits for the end.
+    Wake,
+    /// A backward op and its forward op on another thread: the start waits for the end.
+    ForwardBackward,
     /// A launch: the start of the work waits for the **start** of the runtime call.
     Launch,
     /// The next work of the same stream: the start waits for the end.
@@ -24,6 +25,18 @@ pub enum EdgeKind {
     Sync,
     /// As a recording of another tool says: the start waits for the end.
     Stated,
+}
+
+impl EdgeKind {
+    /// Whether the **start** of what is waited for counts, and not its end.
+    pub fn from_start(self) -> bool {
+        self == EdgeKind::Launch
+    }
+
+    /// Whether the **end** of what waits is held back, and not its start.
+    pub fn holds_end(self) -> bool {
+        matches!(self, EdgeKind::Sync | EdgeKind::Wake)
+    }
 }
 
 /// One task waits for another.

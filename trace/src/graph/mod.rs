@@ -11,13 +11,16 @@
 //! Left to others: making a graph (`build`), checking it (`check`), what it means (`inspect`).
 
 mod call;
+pub mod check;
 mod edge;
 mod rank;
 mod task;
 
 pub use call::{Call, CallId, CallKind};
 pub use edge::{Edge, EdgeKind, Rendezvous};
-pub use rank::{Device, Group, GroupId, Processor, ProcessorId, ProcessorKind, Rank, Step};
+pub use rank::{
+    Device, Group, GroupId, Launching, Processor, ProcessorId, ProcessorKind, Rank, Step,
+};
 pub use task::{
     Collective, CollectiveId, CollectiveKind, Provenance, StatedBy, Task, TaskId, TaskKind, Timing,
 };

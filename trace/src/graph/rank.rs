@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use kernelgauge_data::Nanos;
+
 use super::task::Timing;
 use crate::names::Symbol;
 use crate::recording::{Oddities, RankSource, RecordedDevice};
@@ -36,8 +38,19 @@ pub struct Rank {
     pub steps: Vec<Step>,
     /// Whether steps were marked.
     pub steps_marked: bool,
+    /// What launching costs on this host.
+    pub launching: Launching,
     /// What was set aside or mended while reading.
     pub oddities: Oddities,
+}
+
+/// What launching costs on a host, as its recording shows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Launching {
+    /// From the start of a launch to the start of the work on an idle stream: lower quartile.
+    pub latency: Option<Nanos>,
+    /// Between two pieces of work on a stream of which the second was waiting: tenth percentile.
+    pub gap: Option<Nanos>,
 }
 
 /// A training step of a rank.

@@ -46,8 +46,11 @@ pub enum TaskKind {
     Fill,
     /// A collective or point-to-point transfer.
     Collective,
-    /// A thread between two pieces of work, for a reason that was not identified.
+    /// A thread outside every op: host code between ops, or idle; the reason is not known.
     Gap,
+    /// A thread that waits for another one, which an edge of kind
+    /// [`Wake`](super::EdgeKind::Wake) names.
+    Wait,
 }
 
 impl TaskKind {

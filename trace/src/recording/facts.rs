@@ -10,6 +10,13 @@ use crate::names::Symbol;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FactsId(NonZeroU32);
 
+impl FactsId {
+    /// Its place in the table.
+    pub(crate) fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
 /// Statements, each different one once.
 #[derive(Debug, Clone)]
 pub struct Table<T> {
@@ -38,7 +45,7 @@ impl<T: Clone + Eq + Hash> Table<T> {
 
     /// The statement of a row of this table.
     pub fn get(&self, row: FactsId) -> Option<&T> {
-        self.rows.get(row.0.get() as usize - 1)
+        self.rows.get(row.place())
     }
 
     /// All statements.
@@ -127,6 +134,8 @@ pub struct CollectiveFacts {
     pub split_out: Symbol,
     /// Number within the group, or [`NONE`](super::NONE).
     pub sequence: i64,
+    /// `Comms Id` as written: the same on all ranks of a communicator; empty where not stated.
+    pub communicator: Symbol,
     /// Sending rank of a point-to-point transfer, or [`NONE`](super::NONE).
     pub source: i64,
     /// Receiving rank of a point-to-point transfer, or [`NONE`](super::NONE).

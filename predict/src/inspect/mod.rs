@@ -1,0 +1,69 @@
+//! `predict inspect`: what recorded traces say.
+//!
+//! Left to others: reading and linking (`kernelgauge-trace`), what the figures mean
+//! (`kernelgauge_trace::inspect`).
+
+mod json;
+mod rows;
+mod table;
+
+use std::io::Write;
+
+use kernelgauge_data::ExitStatus;
+use kernelgauge_trace::inspect::{Inspection, inspect};
+use kernelgauge_trace::{Graph, ReadOptions, build, input};
+
+use crate::args::Format;
+use crate::args::trace::{InspectArguments, TraceFiles};
+use crate::error::CommandError;
+
+/// Answers `predict inspect`.
+///
+/// # Errors
+/// Traces that cannot be read, and what the writer says.
+pub fn run(
+    arguments: &InspectArguments,
+    stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
+) -> Result<ExitStatus, CommandError> {
+    let graph = graph(&arguments.traces, stderr)?;
+    let inspection = inspect(&graph);
+    let top = arguments.top;
+    match arguments.format {
+        Format::Table => table::write(&graph, &inspection, top, stdout)?,
+        Format::Json => json::write(&graph, &inspection, top, stdout)?,
+        Format::Csv => rows::write(&graph, &inspection, stdout)?,
+    }
+    stdout.flush()?;
+    if arguments.format != Format::Json {
+        advise(&inspection, stderr)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Reads and links the traces that were named.
+///
+/// # Errors
+/// Traces that cannot be read.
+pub fn graph(files: &TraceFiles, stderr: &mut dyn Write) -> Result<Graph, CommandError> {
+    let options = ReadOptions {
+        allow_truncated: files.allow_truncated,
+        allow_unknown_schema: files.allow_unknown_schema,
+    };
+    let loaded = input::load(&files.files, &options)?;
+    for note in &loaded.notes {
+        writeln!(stderr, "note: {note}")?;
+    }
+    Ok(build::graph(loaded.recordings, loaded.executions))
+}
+
+/// What to know about the recording, each with its remedy.
+fn advise(inspection: &Inspection, stderr: &mut dyn Write) -> std::io::Result<()> {
+    for advice in &inspection.advice {
+        writeln!(stderr, "warning: {}", advice.finding)?;
+        if let Some(hint) = advice.hint {
+            writeln!(stderr, "hint: {hint}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! What the recording does not show, and what to record differently.
+
+use super::RankReport;
+use crate::graph::Graph;
+
+/// Something to know about a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advice {
+    /// A word for it, for programs.
+    pub code: &'static str,
+    /// What is so.
+    pub finding: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+}
+
+/// Under this share of operators found, an execution trace and a recording do not belong
+/// together.
+pub const NODES_NEEDED: f64 = 0.9;
+
+/// Everything to know about a graph's recordings.
+pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    let mut say = |code, finding: String, hint| advice.push(Advice { code, finding, hint });
+    let links = &graph.links;
+    let timed = graph.tasks.iter().any(|task| task.timing.is_some());
+    if !timed {
+        say(
+            "no_times",
+            "an execution trace alone: ops and shapes, no times".to_owned(),
+            Some("give the profiler's trace of the same rank too, or predict its ops"),
+        );
+        return advice;
+    }
+    if links.device_work == 0 {
+        say(
+            "no_kernels",
+            "no kernels in the trace: was the activity of the device recorded?".to_owned(),
+            Some("record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"),
+        );
+    }
+    let unmarked = graph.ranks.iter().filter(|rank| !rank.steps_marked).count();
+    if unmarked > 0 {
+        say(
+            "no_steps",
+            format!("no steps are marked on {unmarked} rank(s): the whole trace is taken as one"),
+            Some("call `profiler.step()` after each step to mark them"),
+        );
+    }
+    if links.device_work > links.launched {
+        say(
+            "unlinked",
+            format!(
+                "{} of {} pieces of device work have no launch in the trace",
+                links.device_work - links.launched,
+                links.device_work
+            ),
+            Some("start the profiler a step earlier (schedule with warmup=1)"),
+        );
+    }
+    if links.before_launch > 0 {
+        say(
+            "before_launch",
+            format!("{} kernels begin before their launch (clock skew)", links.before_launch),
+            None,
+        );
+    }
+    if links.device_work > 0 && links.recorded_syncs == 0 {
+        say(
+            "no_syncs",
+            "synchronisation events are not recorded: which stream waits for which is unknown"
+                .to_owned(),
+            Some(
+                "record them: experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)",
+            ),
+        );
+    }
+    if links.contradictions > 0 {
+        say(
+            "contradictions",
+            format!(
+                "{} dependencies contradict others and were left out: clocks, correlations or \
+                 the order of collectives disagree",
+                links.contradictions
+            ),
+            None,
+        );
+    }
+    collectives(graph, &mut say);
+    nodes(graph, &mut say);
+    reading(graph, &mut say);
+    let unexplained = ranks.iter().flat_map(|rank| &rank.steps).fold((0, 0), |sum, step| {
+        (sum.0 + step.idle.unexplained.get(), sum.1 + step.timing.duration.get())
+    });
+    if unexplained.0 * 20 > unexplained.1 {
+        let share = 100.0 * unexplained.0 as f64 / unexplained.1 as f64;
+        say(
+            "unexplained_idle",
+            format!("{share:.1} % of the steps is idle time that nothing recorded explains"),
+            None,
+        );
+    }
+    advice
+}
+
+type Say<'a> = &'a mut dyn FnMut(&'static str, String, Option<&'static str>);
+
+fn collectives(graph: &Graph, say: Say<'_>) {
+    let links = &graph.links;
+    let undescribed = links.collectives - links.described_collectives;
+    if undescribed > 0 {
+        say(
+            "undescribed_collectives",
+            format!("{undescribed} of {} collectives lack kind or size", links.collectives),
+            Some("record with record_shapes=True, or give the execution trace of the same rank"),
+        );
+    }
+    if links.mismatched_collectives > 0 {
+        say(
+            "mismatched_collectives",
+            format!(
+                "{} collectives differ in kind from those of other ranks at the same place",
+                links.mismatched_collectives
+            ),
+            Some("record the same steps on all ranks"),
+        );
+    }
+    let partial = graph.rendezvous.iter().filter(|one| !one.is_whole()).count();
+    if partial > 0 {
+        say(
+            "partial_collectives",
+            format!(
+                "{partial} of {} collectives lack ranks: their time includes waiting for ranks \
+                 that are not here, so it is an upper bound of the transfer",
+                graph.rendezvous.len()
+            ),
+            Some("give the traces of all ranks"),
+        );
+    }
+}
+
+fn nodes(graph: &Graph, say: Say<'_>) {
+    let links = &graph.links;
+    if links.nodes_wanted == 0 {
+        return;
+    }
+    let share = links.nodes as f64 / links.nodes_wanted as f64;
+    if share < NODES_NEEDED {
+        say(
+            "unmatched_nodes",
+            format!("only {:.1} % of the execution traces' operators were found", 100.0 * share),
+            Some(
+                "record both in the same step; PyTorch 2.1 and later number ops alike in both \
+                 (`Record function id`)",
+            ),
+        );
+    }
+}
+
+fn reading(graph: &Graph, say: Say<'_>) {
+    let sum = |count: fn(&crate::recording::Oddities) -> u64| {
+        graph.ranks.iter().map(|rank| count(&rank.oddities)).sum::<u64>()
+    };
+    let set_aside = sum(|oddities| oddities.set_aside());
+    if set_aside > 0 {
+        say("set_aside", format!("{set_aside} events without a usable time were set aside"), None);
+    }
+    let mended = sum(|oddities| oddities.control_characters + oddities.broken_characters);
+    if mended > 0 {
+        say("mended", format!("{mended} broken characters in names were mended"), None);
+    }
+    if graph.ranks.iter().any(|rank| rank.oddities.cut) {
+        say("cut", "the trace ends in the middle: what was complete was read".to_owned(), None);
+    }
+}
