@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod chakra;
 mod document;
 pub mod error;
 pub mod execution;
