@@ -65,7 +65,6 @@ pub(super) fn stated(node: &WrittenNode<'_>, names: &mut Names) -> Option<Stated
         source: rank.filter(|_| name == "recv").unwrap_or(NONE),
         destination: rank.filter(|_| name == "send").unwrap_or(NONE),
         name: names.symbol(&name),
-        communicator: Symbol::EMPTY,
     };
     let rank =
         rank.filter(|_| !names_another_rank(&name)).and_then(|rank| u32::try_from(rank).ok());
