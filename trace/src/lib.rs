@@ -16,6 +16,7 @@ pub mod input;
 pub mod inspect;
 pub mod kineto;
 pub mod names;
+pub mod ops;
 pub mod options;
 pub mod recording;
 pub mod time;
