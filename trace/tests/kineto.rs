@@ -29,9 +29,12 @@ fn names(recording: &Recording) -> Vec<&str> {
     recording.events.iter().map(|event| recording.names.text(event.name)).collect()
 }
 
+/// What was said when it was refused; that it was not, otherwise.
 fn message(result: Result<Recording, TraceError>) -> String {
-    let error = result.expect_err("refused");
-    format!("{error} [{}]", error.hint().unwrap_or_default())
+    result.err().map_or_else(
+        || "it was read".to_owned(),
+        |error| format!("{error} [{}]", error.hint().unwrap_or_default()),
+    )
 }
 
 fn only(recording: &Recording) -> &Event {
