@@ -4,6 +4,8 @@
 //! wrote, [`write()`] gives it back, and [`rules`] says what a strict consumer would not take.
 
 pub mod attribute;
+mod json;
+mod json_node;
 mod list;
 mod message;
 mod read;
@@ -12,8 +14,11 @@ mod value;
 mod write;
 
 #[cfg(test)]
+mod json_tests;
+#[cfg(test)]
 mod tests;
 
+pub use json::read_json;
 pub use list::{
     BoolList, BytesList, DoubleList, Fixed32List, Fixed64List, FloatList, Int32List, Int64List,
     Sfixed32List, Sfixed64List, Sint32List, Sint64List, StringList, Uint32List, Uint64List,
