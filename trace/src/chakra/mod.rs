@@ -4,7 +4,6 @@
 //! wrote, [`write()`] gives it back, and [`rules`] says what a strict consumer would not take.
 
 pub mod attribute;
-pub mod export;
 mod json;
 mod json_node;
 mod list;
