@@ -137,6 +137,7 @@ fn coverage(graph: &Graph) -> Value {
     json!({
         "device_work": links.device_work,
         "linked_to_launch": links.launched,
+        "launched_before_recording": links.launched_before,
         "linked_to_op": links.within_op,
         "ops": links.ops,
         "collectives": links.collectives,

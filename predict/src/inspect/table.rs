@@ -219,8 +219,8 @@ fn coverage(graph: &Graph, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "\ncoverage  kernels linked to a launch {} · to an op {}",
-        share(links.launched, links.device_work),
-        if links.ops == 0 { "none recorded".to_owned() } else { share(links.within_op, links.device_work) },
+        share(links.launched, links.device_work - links.launched_before),
+        if links.ops == 0 { "none recorded".to_owned() } else { share(links.within_op, links.launched) },
     )?;
     if links.collectives > 0 {
         write!(

@@ -29,6 +29,7 @@ pub fn add(
     host: &Host,
 ) -> Vec<Communication> {
     let mut communications = Vec::new();
+    let first_call = host.launches.keys().min().copied();
     for ((device, stream), events) in streams(recording) {
         let processor = ProcessorId(graph.processors.len() as u32);
         let first = graph.tasks.len() as u32;
@@ -45,6 +46,8 @@ pub fn add(
             }
             let task = work(graph, translator, event, facts, processor, host, communicates);
             count(graph, &task);
+            let before = event.correlation != NONE && Some(event.correlation) < first_call;
+            graph.links.launched_before += u64::from(before);
             graph.links.overlaps += u64::from(busy_until.is_some_and(|until| event.start < until));
             busy_until = busy_until.max(Some(event.end()));
             graph.tasks.push(task);

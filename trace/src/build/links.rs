@@ -7,7 +7,10 @@ pub struct Links {
     pub device_work: u64,
     /// Of these, with the runtime call that launched them.
     pub launched: u64,
-    /// Of these, with an op around the launch.
+    /// Of the others, launched before the recording began: their correlations are smaller than
+    /// those of all recorded calls.
+    pub launched_before: u64,
+    /// Of the launched, with an op around the launch.
     pub within_op: u64,
     /// Ops that were recorded.
     pub ops: u64,

@@ -61,10 +61,10 @@ pub(super) fn stated(node: &WrittenNode<'_>, names: &mut Names) -> Option<Stated
         split_in: splits(node, "in_split_size", position.behind(1), names),
         split_out: splits(node, "out_split_size", position.behind(2), names),
         sequence: position.sequence(),
+        communicator: Symbol::EMPTY,
         source: rank.filter(|_| name == "recv").unwrap_or(NONE),
         destination: rank.filter(|_| name == "send").unwrap_or(NONE),
         name: names.symbol(&name),
-        communicator: Symbol::EMPTY,
     };
     let rank =
         rank.filter(|_| !names_another_rank(&name)).and_then(|rank| u32::try_from(rank).ok());

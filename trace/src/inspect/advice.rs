@@ -47,15 +47,22 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
             Some("call `profiler.step()` after each step to mark them"),
         );
     }
-    if links.device_work > links.launched {
+    let unlinked = links.device_work - links.launched - links.launched_before;
+    if links.launched_before > 0 {
+        say(
+            "launched_before",
+            format!("{} kernels were launched before the recording began", links.launched_before),
+            Some("start the profiler a step earlier (schedule with warmup=1)"),
+        );
+    }
+    if unlinked > 0 {
         say(
             "unlinked",
             format!(
-                "{} of {} pieces of device work have no launch in the trace",
-                links.device_work - links.launched,
+                "{unlinked} of {} pieces of device work have no launch in the trace",
                 links.device_work
             ),
-            Some("start the profiler a step earlier (schedule with warmup=1)"),
+            None,
         );
     }
     if links.before_launch > 0 {
