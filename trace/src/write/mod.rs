@@ -8,4 +8,4 @@ pub mod csv;
 mod moment;
 
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
