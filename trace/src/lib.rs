@@ -18,6 +18,7 @@ pub mod kineto;
 pub mod names;
 pub mod ops;
 pub mod options;
+pub mod overheads;
 pub mod recording;
 pub mod time;
 pub mod write;
