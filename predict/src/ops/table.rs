@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use kernelgauge_data::{Family, Nanos, Point, fields};
+use kernelgauge_data::{Family, Nanos, Point};
 use kernelgauge_trace::ops::{Distinct, Totals, totals};
 
 use super::answers::Answers;
@@ -40,7 +40,7 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
         format!(" {:>10}", time(answer.map(|answer| answer.time)))
     });
     let (family, what) = match &line.point {
-        Ok(point) => (point.family().name(), described(point)),
+        Ok(point) => (point.family().name(), point.to_string()),
         Err(why) => ("-", format!("{}: {why}", plain(&line.name, 44))),
     };
     writeln!(
@@ -51,21 +51,6 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
         time(each),
         plain(&what, 96),
     )
-}
-
-/// `bf16 m=4096 n=4096 k=4096`: the parameters that say something.
-pub fn described(point: &Point) -> String {
-    let said = |(name, value): &(_, String)| {
-        let _: &std::borrow::Cow<'_, str> = name;
-        !value.is_empty() && !matches!(value.as_str(), "unstated")
-    };
-    let shown = fields::write_point(point).into_iter().filter(said).map(|(name, value)| match name
-        .as_ref()
-    {
-        "dtype" | "op" | "collective" | "direction" | "phase" => value,
-        _ => format!("{name}={value}"),
-    });
-    shown.collect::<Vec<String>>().join(" ")
 }
 
 fn share(part: f64, whole: f64) -> String {
