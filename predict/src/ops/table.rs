@@ -19,7 +19,7 @@ pub fn write(
     writeln!(
         out,
         "{:>7} {:>10} {:>10}{model}  {:<10} {:<52}",
-        "calls", "device", "each", "family", "op"
+        "calls", "device", "each", "family", "point"
     )?;
     for (place, line) in lines.iter().enumerate().take(top) {
         row(line, answers, place, out)?;
@@ -40,7 +40,7 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
         format!(" {:>10}", time(answer.map(|answer| answer.time)))
     });
     let (family, what) = match &line.point {
-        Ok(point) => (point.family().name(), point.to_string()),
+        Ok(point) => (point.family().name(), without_family(point)),
         Err(why) => ("-", format!("{}: {why}", plain(&line.name, 44))),
     };
     writeln!(
@@ -51,6 +51,12 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
         time(each),
         plain(&what, 96),
     )
+}
+
+/// `bf16 batch=1 m=4096 n=4096 k=4096`: the family has a column of its own.
+fn without_family(point: &Point) -> String {
+    let text = point.to_string();
+    text.split_once(' ').map_or(text.clone(), |(_, rest)| rest.to_owned())
 }
 
 fn share(part: f64, whole: f64) -> String {
