@@ -24,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   predict gemm -m 4096 -n 4096 -k 4096 --dtype bf16 --machine h200-sxm
   predict all-reduce --bytes 64MiB --ranks 8 --machine h200-sxm --explain
   predict batch shapes.csv --machine h200-sxm > times.csv
+  predict convert traces/ --to chakra --out astra/
   predict inspect traces/
 
 Exit codes: 0 answered; 1 some rows of a batch have no answer; 2 the question, a file or a
@@ -84,6 +85,8 @@ pub enum Command {
     Custom(CustomArguments),
     /// Answer every row of a CSV or JSON lines file
     Batch(BatchArguments),
+    /// Write recorded training steps in the formats of other tools
+    Convert(ConvertArguments),
     /// What recorded training steps say: where their time went, what waited for what
     Inspect(InspectArguments),
     /// List the machines that ship with the project
@@ -372,6 +375,46 @@ pub struct BatchArguments {
     /// Which model answers.
     #[command(flatten)]
     pub model: ModelOptions,
+}
+
+/// `predict convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArguments {
+    /// Traces of one run: PyTorch's profiler (Kineto), PyTorch execution traces, Chakra; plain,
+    /// .gz, .tar or .tar.gz; files or folders, a file for each rank; `-` reads standard input
+    #[arg(value_name = "FILES", required = true)]
+    pub files: Vec<OsString>,
+    /// The format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: TraceFormat,
+    /// The folder to write to, made if it is not there; files given are never overwritten
+    #[arg(long, value_name = "FOLDER")]
+    pub out: OsString,
+    /// How strictly they are read.
+    #[command(flatten)]
+    pub reading: ReadingOptions,
+}
+
+/// How strictly traces are read.
+#[derive(Debug, Args)]
+pub struct ReadingOptions {
+    /// Read what is complete of a file whose list of events was never closed
+    #[arg(long)]
+    pub allow_truncated: bool,
+    /// Read execution traces of an unknown schema as the newest known one
+    #[arg(long)]
+    pub allow_unknown_schema: bool,
+}
+
+/// Formats of other tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// chakra.N.et for each rank, and comm_group.json: ASTRA-sim and Chakra's tools
+    Chakra,
+    /// rankN.json.gz for each rank: Perfetto, chrome://tracing, HolisticTraceAnalysis
+    Chrome,
+    /// tasks.csv, one row per task with what it waits for
+    Csv,
 }
 
 /// `predict machines`.

@@ -67,6 +67,7 @@ fn answer(
         Some(Command::Machines(machines)) => listing::write(machines.format, stdout),
         Some(Command::Batch(batch)) => batch::run(&batch, ask(&batch.model), stdout, stderr),
         Some(Command::Inspect(traces)) => inspect::run(&traces, stdout, stderr),
+        Some(Command::Convert(convert)) => convert::run(&convert, stdout, stderr),
         Some(Command::Embedding(bags)) if bags.tables_file.is_some() => {
             answer_set(&bags, stdout, stderr)
         }
