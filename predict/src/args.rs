@@ -9,7 +9,7 @@ pub mod trace;
 
 use std::ffi::OsString;
 
-use trace::InspectArguments;
+use trace::{ConvertArguments, InspectArguments, OpsArguments, OverheadsArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -89,6 +89,10 @@ pub enum Command {
     Convert(ConvertArguments),
     /// What recorded training steps say: where their time went, what waited for what
     Inspect(InspectArguments),
+    /// The distinct ops of recorded training steps, as points that can be measured and predicted
+    Ops(OpsArguments),
+    /// What ops cost on the host of recorded training steps (overheads T1 to T5)
+    Overheads(OverheadsArguments),
     /// List the machines that ship with the project
     Machines(MachinesArguments),
     /// c = a + b
@@ -375,46 +379,6 @@ pub struct BatchArguments {
     /// Which model answers.
     #[command(flatten)]
     pub model: ModelOptions,
-}
-
-/// `predict convert`.
-#[derive(Debug, Args)]
-pub struct ConvertArguments {
-    /// Traces of one run: PyTorch's profiler (Kineto), PyTorch execution traces, Chakra; plain,
-    /// .gz, .tar or .tar.gz; files or folders, a file for each rank; `-` reads standard input
-    #[arg(value_name = "FILES", required = true)]
-    pub files: Vec<OsString>,
-    /// The format
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub to: TraceFormat,
-    /// The folder to write to, made if it is not there; files given are never overwritten
-    #[arg(long, value_name = "FOLDER")]
-    pub out: OsString,
-    /// How strictly they are read.
-    #[command(flatten)]
-    pub reading: ReadingOptions,
-}
-
-/// How strictly traces are read.
-#[derive(Debug, Args)]
-pub struct ReadingOptions {
-    /// Read what is complete of a file whose list of events was never closed
-    #[arg(long)]
-    pub allow_truncated: bool,
-    /// Read execution traces of an unknown schema as the newest known one
-    #[arg(long)]
-    pub allow_unknown_schema: bool,
-}
-
-/// Formats of other tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TraceFormat {
-    /// chakra.N.et for each rank, and comm_group.json: ASTRA-sim and Chakra's tools
-    Chakra,
-    /// rankN.json.gz for each rank: Perfetto, chrome://tracing, HolisticTraceAnalysis
-    Chrome,
-    /// tasks.csv, one row per task with what it waits for
-    Csv,
 }
 
 /// `predict machines`.

@@ -21,7 +21,7 @@ pub(super) fn write(
     for (place, rank) in graph.ranks.iter().enumerate() {
         let number = rank.number;
         let (trace, exported) =
-            export::rank(graph, &groups, place).map_err(ConvertError::Trace)?;
+            export::rank(graph, &groups, place)?;
         let violations = rules::check(&trace);
         if let Some(first) = violations.first() {
             let problem = format!("{first} ({} in all)", violations.len());

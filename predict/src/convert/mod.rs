@@ -5,22 +5,19 @@
 
 mod chakra;
 mod error;
-mod graph;
 mod timeline;
 mod whole;
 
 use std::io::Write;
-use std::path::PathBuf;
-
-pub use error::ConvertError;
 
 use kernelgauge_data::ExitStatus;
-use kernelgauge_trace::{ReadOptions, input};
 
 use self::whole::Folder;
-use crate::args::{ConvertArguments, ReadingOptions, TraceFormat};
+use crate::args::trace::{ConvertArguments, TraceFormat};
 use crate::error::CommandError;
-use crate::notes;
+use crate::{inspect, notes};
+
+pub use error::ConvertError;
 
 /// Runs the command: names of written files go to `stdout`, what was assumed or left out to
 /// `stderr`.
@@ -33,14 +30,8 @@ pub fn run(
     stdout: &mut dyn Write,
     stderr: &mut dyn Write,
 ) -> Result<ExitStatus, CommandError> {
-    let paths: Vec<PathBuf> = arguments.files.iter().map(PathBuf::from).collect();
-    let loaded =
-        input::load(&paths, &arguments.reading.options()).map_err(ConvertError::Trace)?;
-    for note in &loaded.notes {
-        notes::note(stderr, note)?;
-    }
-    let graph = graph::of(loaded)?;
-    let folder = Folder::new(PathBuf::from(&arguments.out), &paths);
+    let graph = inspect::graph(&arguments.traces, stderr)?;
+    let folder = Folder::new(&arguments.out, &arguments.traces.files);
     let mut report = Report { stdout, stderr };
     match arguments.to {
         TraceFormat::Chakra => chakra::write(&graph, &folder, &mut report)?,
@@ -48,17 +39,6 @@ pub fn run(
         TraceFormat::Csv => timeline::csv(&graph, &folder, &mut report)?,
     }
     Ok(ExitStatus::Success)
-}
-
-impl ReadingOptions {
-    /// As the readers take them.
-    pub fn options(&self) -> ReadOptions {
-        ReadOptions {
-            allow_truncated: self.allow_truncated,
-            allow_unknown_schema: self.allow_unknown_schema,
-            ..ReadOptions::default()
-        }
-    }
 }
 
 /// Where it is said what was done.

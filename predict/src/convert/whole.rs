@@ -14,9 +14,9 @@ pub(super) struct Folder {
 
 impl Folder {
     /// `inputs` are files and folders.
-    pub fn new(path: PathBuf, inputs: &[PathBuf]) -> Self {
+    pub fn new(path: &Path, inputs: &[PathBuf]) -> Self {
         let inputs = inputs.iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
-        Folder { path, inputs }
+        Folder { path: path.to_owned(), inputs }
     }
 
     /// Writes a file through `write`; an earlier one of the name gives way once the new one is
