@@ -21,7 +21,7 @@ use crate::predictor::{Ask, Predictor};
 use crate::question::{Asked, Subject, TablesError, shapes, tables};
 use crate::render::{Answer, TableSet};
 use crate::usage::Usage;
-use crate::{batch, inspect, listing, notes, ops, overheads};
+use crate::{batch, convert, inspect, listing, notes, ops, overheads};
 
 /// Runs the command: `arguments` begin with the program's name, answers go to `stdout`,
 /// everything else to `stderr`.

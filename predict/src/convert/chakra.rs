@@ -20,8 +20,7 @@ pub(super) fn write(
     let groups = GroupNumbers::of(graph);
     for (place, rank) in graph.ranks.iter().enumerate() {
         let number = rank.number;
-        let (trace, exported) =
-            export::rank(graph, &groups, place)?;
+        let (trace, exported) = export::rank(graph, &groups, place)?;
         let violations = rules::check(&trace);
         if let Some(first) = violations.first() {
             let problem = format!("{first} ({} in all)", violations.len());
@@ -48,6 +47,6 @@ pub(super) fn write(
         report.counted(number, exported.untimed, "tasks have no time and take none")?;
     }
     let (path, ()) =
-        folder.write("comm_group.json", |file| file.write_all(groups.json().as_bytes()))?;
-    report.wrote(&path, &format!("{} groups", groups.listed().len()))
+        folder.write("comm_group.json", |file| file.write_all(groups.to_json().as_bytes()))?;
+    report.wrote(&path, "groups that are not all ranks")
 }
