@@ -9,7 +9,7 @@ pub mod trace;
 
 use std::ffi::OsString;
 
-use trace::InspectArguments;
+use trace::{InspectArguments, OpsArguments, OverheadsArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -86,6 +86,10 @@ pub enum Command {
     Batch(BatchArguments),
     /// What recorded training steps say: where their time went, what waited for what
     Inspect(InspectArguments),
+    /// The distinct ops of recorded training steps, as points that can be measured and predicted
+    Ops(OpsArguments),
+    /// What ops cost on the host of recorded training steps (overheads T1 to T5)
+    Overheads(OverheadsArguments),
     /// List the machines that ship with the project
     Machines(MachinesArguments),
     /// c = a + b

@@ -34,6 +34,8 @@ pub mod inspect;
 mod listing;
 pub mod machine;
 mod notes;
+pub mod ops;
+pub mod overheads;
 pub mod predictor;
 pub mod question;
 pub mod render;

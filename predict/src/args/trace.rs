@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::{Format, ModelOptions};
 
 /// Which traces are read, and how strictly.
 #[derive(Debug, Args)]
@@ -33,4 +33,48 @@ pub struct InspectArguments {
     /// How to print: CSV has one row per rank and step
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
+}
+
+/// `predict ops`.
+#[derive(Debug, Args)]
+pub struct OpsArguments {
+    /// The traces.
+    #[command(flatten)]
+    pub traces: TraceFiles,
+    /// How many ops are listed; JSON and CSV list all
+    #[arg(long, default_value = "20", value_name = "COUNT")]
+    pub top: usize,
+    /// How to print: CSV is one row per op, with the columns of the data sets
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// The model that predicts each op beside its recorded time; none without --machine.
+    #[command(flatten)]
+    pub model: ModelOptions,
+}
+
+/// `predict overheads`.
+#[derive(Debug, Args)]
+pub struct OverheadsArguments {
+    /// The traces.
+    #[command(flatten)]
+    pub traces: TraceFiles,
+    /// What the profiler adds to the host for each event it records, in microseconds; it is
+    /// taken off
+    #[arg(long, default_value = "2", value_name = "MICROSECONDS", value_parser = event_cost)]
+    pub event_cost: f64,
+    /// Tell ops of different input shapes apart
+    #[arg(long)]
+    pub by_shape: bool,
+    /// How many ops are listed; JSON and CSV list all
+    #[arg(long, default_value = "20", value_name = "COUNT")]
+    pub top: usize,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+}
+
+/// Microseconds from 0 to 1000: what one event costs.
+fn event_cost(text: &str) -> Result<f64, String> {
+    let cost = text.parse::<f64>().ok().filter(|cost| (0.0..=1000.0).contains(cost));
+    cost.ok_or_else(|| "not a number of microseconds from 0 to 1000".to_owned())
 }

@@ -121,9 +121,9 @@ fn skew(skew: &Skew) -> Value {
             "longest": { "rank": one.longest.0, "span_us": us(one.longest.1) },
         })
     });
-    let last = skew.last.map(|(rank, count, all)| {
-        json!({ "rank": rank, "collectives": count, "of": all })
-    });
+    let last = skew
+        .last
+        .map(|(rank, count, all)| json!({ "rank": rank, "collectives": count, "of": all }));
     json!({ "steps": steps, "comes_last": last, "largest_spread_us": optional(skew.largest_spread) })
 }
 

@@ -13,6 +13,8 @@ use kernelgauge_data::ExitStatus;
 use kernelgauge_trace::inspect::{Inspection, inspect};
 use kernelgauge_trace::{Graph, ReadOptions, build, input};
 
+pub use table::plain;
+
 use crate::args::Format;
 use crate::args::trace::{InspectArguments, TraceFiles};
 use crate::error::CommandError;

@@ -134,7 +134,14 @@ fn collectives(lines: &[CollectiveLine], top: usize, out: &mut dyn Write) -> io:
     writeln!(
         out,
         "\n{:<16} {:>5} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10}",
-        "collective", "count", "bytes in", "bytes out", "ranks", "transfer", "time", "waiting",
+        "collective",
+        "count",
+        "bytes in",
+        "bytes out",
+        "ranks",
+        "transfer",
+        "time",
+        "waiting",
         "spread"
     )?;
     for line in lines.iter().take(top) {
@@ -220,7 +227,11 @@ fn coverage(graph: &Graph, out: &mut dyn Write) -> io::Result<()> {
         out,
         "\ncoverage  kernels linked to a launch {} · to an op {}",
         share(links.launched, links.device_work - links.launched_before),
-        if links.ops == 0 { "none recorded".to_owned() } else { share(links.within_op, links.launched) },
+        if links.ops == 0 {
+            "none recorded".to_owned()
+        } else {
+            share(links.within_op, links.launched)
+        },
     )?;
     if links.collectives > 0 {
         write!(
@@ -242,7 +253,7 @@ fn coverage(graph: &Graph, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A name from a file for a terminal: no control characters, at most `width` letters.
-fn plain(name: &str, width: usize) -> String {
+pub fn plain(name: &str, width: usize) -> String {
     let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
     let letters: Vec<char> = name.chars().map(clean).take(width + 1).collect();
     match letters.len() > width {

@@ -67,7 +67,11 @@ impl<'a> Asked<'a> {
                 let op = arguments.op.replace('-', "_").parse()?;
                 Asked::Memory(op, &arguments.matrix)
             }
-            Command::Batch(_) | Command::Machines(_) => return Ok(None),
+            Command::Batch(_)
+            | Command::Machines(_)
+            | Command::Inspect(_)
+            | Command::Ops(_)
+            | Command::Overheads(_) => return Ok(None),
             other => match (collective(other), memory_op(other)) {
                 (Some((collective, arguments)), _) => Asked::Collective(collective, arguments),
                 (_, Some((op, matrix))) => Asked::Memory(op, matrix),

@@ -54,7 +54,7 @@ impl Answer<'_> {
 }
 
 /// The field's text as the number or truth value it is.
-fn typed(text: String) -> Value {
+pub fn typed(text: String) -> Value {
     if let Ok(number) = text.parse::<u64>() {
         return Value::from(number);
     }

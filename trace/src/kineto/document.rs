@@ -11,9 +11,13 @@ use super::wire::WireEvent;
 use crate::TraceError;
 use crate::options::ReadOptions;
 
-/// The longest single event, and the longest description of a job, in bytes. Real ones have a
-/// few hundred; ops with long lists of inputs have some ten thousand.
-const LONGEST_VALUE: usize = 64 * 1024 * 1024;
+/// The longest single event in bytes. Real ones have a few hundred; ops with long lists of
+/// inputs have some ten thousand.
+const LONGEST_EVENT: usize = 64 * 1024 * 1024;
+
+/// The longest description of a job or its devices in bytes, which is held as a tree. Real ones
+/// have some thousand; a hundred groups of ten thousand ranks have some million.
+const LONGEST_DESCRIPTION: usize = 16 * 1024 * 1024;
 
 /// The longest text or number that is kept as a property, in bytes.
 const LONGEST_PROPERTY: usize = 4 * 1024;
@@ -192,7 +196,7 @@ impl<'a, R: Read> Document<'a, R> {
             return self.events();
         }
         if matches!(first, b'{' | b'[') {
-            let limit = if job::is_wanted(key) { LONGEST_VALUE } else { 0 };
+            let limit = if job::is_wanted(key) { LONGEST_DESCRIPTION } else { 0 };
             if let Some(text) = self.value(limit)? {
                 job::take(&mut self.intake.recording, key, &text);
             }
@@ -281,7 +285,7 @@ impl<'a, R: Read> Document<'a, R> {
             if refused && self.mended_event()? {
                 return Ok(());
             }
-            if self.buffer.rest().len() > LONGEST_VALUE {
+            if self.buffer.rest().len() > LONGEST_EVENT {
                 let problem = "an event has more than 64 MiB";
                 return Err(Stop::Error(self.error(self.buffer.place(), problem, "")));
             }
