@@ -2,7 +2,7 @@
 //!
 //! Dependencies are all data dependencies: thread and stream order, launches, events,
 //! synchronisations, wake-ups, what was stated. Gaps of threads stay, as computation of the
-//! host. Collectives that simulators replay are collectives on the device's side; others are
+//! host, and so does idle time of streams that nothing explains. Collectives that simulators replay are collectives on the device's side; others are
 //! computation that takes as long as was recorded, and counted with the reason.
 //!
 //! What Chakra cannot say: that a kernel waits for the start of its launch (it waits for the end
@@ -10,6 +10,7 @@
 
 mod communication;
 mod groups;
+mod idle;
 mod micros;
 mod order;
 mod parts;
@@ -51,6 +52,8 @@ pub struct Exported {
     pub untimed: u64,
     /// Calls that launch and wait, which became two nodes.
     pub split: u64,
+    /// Times in which a stream or thread was idle for no known reason, as nodes of their own.
+    pub unexplained_idle: u64,
 }
 
 /// The trace of the rank at `place` among the ranks of a graph.
@@ -84,7 +87,7 @@ pub fn rank(
         rounding: Rounding::default(),
         tags: Tags::default(),
     };
-    let nodes = export.nodes(&units);
+    let nodes = export.nodes(&idle::keep(graph, units, origin));
     let number = i64::from(rank.number);
     let metadata = GlobalMetadata {
         version: VERSION.to_owned(),
@@ -121,20 +124,25 @@ impl Export<'_> {
         let task = self.graph.task(unit.task);
         let mut attributes = self.common(task, unit);
         let mut kind = NodeType::Compute;
-        if let Some(said) = self.communication(task) {
+        let said = if unit.idle { None } else { self.communication(task) };
+        if let Some(said) = said {
             kind = said.kind;
             attributes.extend(said.attributes);
         }
-        self.exported.split += u64::from(unit.waits);
+        self.exported.unexplained_idle += u64::from(unit.idle);
+        self.exported.split += u64::from(unit.waits && !unit.idle);
         self.exported.untimed += u64::from(task.timing.is_none());
-        let start = self.start(task).saturating_add(unit.offset);
         let name = self.graph.names.text(task.name);
         ChakraNode {
             id,
-            name: if unit.waits { format!("{name} (wait)") } else { name.to_owned() },
+            name: match unit {
+                Unit { idle: true, .. } => format!("idle before {name}"),
+                Unit { waits: true, .. } => format!("{name} (wait)"),
+                _ => name.to_owned(),
+            },
             kind: kind as i32,
             data_dependencies: before.collect(),
-            start_time_micros: start / 1000,
+            start_time_micros: self.start(unit) / 1000,
             duration_micros: self.rounding.micros(task.processor, unit.duration),
             attributes,
             ..ChakraNode::default()
@@ -142,9 +150,8 @@ impl Export<'_> {
     }
 
     fn common(&self, task: &Task, unit: &Unit) -> Vec<Attribute> {
-        let start = self.start(task).saturating_add(unit.offset);
         let processor = self.graph.processor(task.processor);
-        let on_device = matches!(processor.kind, ProcessorKind::Stream { .. });
+        let on_device = matches!(processor.kind, ProcessorKind::Stream { .. }) && !unit.idle;
         let mut attributes = vec![Attribute::bool(attribute::IS_CPU_OP, !on_device)];
         match processor.kind {
             ProcessorKind::Stream { stream, .. } => {
@@ -156,15 +163,16 @@ impl Export<'_> {
                 attributes.push(Attribute::int64(attribute::THREAD, number));
             }
         }
-        attributes.push(Attribute::uint64(attribute::EXACT_START, start));
+        attributes.push(Attribute::uint64(attribute::EXACT_START, self.start(unit)));
         attributes.push(Attribute::uint64(attribute::EXACT_DURATION, unit.duration));
         let recorded = task.timing.map_or(0, |timing| timing.duration.get());
-        if recorded != unit.duration {
+        if recorded != unit.duration && !unit.idle {
             attributes.push(Attribute::uint64(attribute::RECORDED_DURATION, recorded));
         }
-        attributes.push(Attribute::string(attribute::TASK_KIND, kind_name(task.kind)));
-        let steps = task.step.and_then(|step| self.rank.steps.get(step as usize));
-        if let Some(step) = steps {
+        let kind = if unit.idle { "idle" } else { kind_name(task.kind) };
+        attributes.push(Attribute::string(attribute::TASK_KIND, kind));
+        let step = task.step.and_then(|step| self.rank.steps.get(step as usize));
+        if let Some(step) = step {
             attributes.push(Attribute::uint64(attribute::STEP, step.number));
         }
         attributes
@@ -199,8 +207,8 @@ impl Export<'_> {
     }
 
     /// Nanoseconds from the first task of the rank.
-    fn start(&self, task: &Task) -> u64 {
-        task.timing.map_or(0, |timing| timing.start.since(self.origin).get())
+    fn start(&self, unit: &Unit) -> u64 {
+        unit.starts.since(self.origin).get()
     }
 }
 

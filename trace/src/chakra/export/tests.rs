@@ -134,3 +134,21 @@ fn tasks_that_wait_for_each_other_are_refused() {
     let error = rank(&graph, &GroupNumbers::of(&graph), 0).unwrap_err();
     assert_eq!(error.to_string(), "sample: 2 tasks of rank 3 wait for each other");
 }
+
+#[test]
+fn unexplained_idle_time_stays() {
+    let mut graph = sample::graph();
+    for task in &mut graph.tasks[2..] {
+        task.timing = task.timing.map(|timing| crate::graph::Timing {
+            start: timing.start + Nanos::new(60_000),
+            ..timing
+        });
+    }
+    let (trace, exported) = exported(&graph);
+    // The launch ends at 6.5 us, the kernel begins at 72.001 us.
+    let idle = named(&trace, "idle before gemm");
+    assert_eq!((idle.exact_start(), idle.exact_duration()), (6_500, 65_501));
+    assert_eq!((idle.is_cpu_op(), exported.unexplained_idle), (Some(true), 1));
+    assert!(named(&trace, "gemm").data_dependencies.contains(&idle.id));
+    assert_eq!(idle.data_dependencies, [named(&trace, "cudaLaunchKernel").id]);
+}

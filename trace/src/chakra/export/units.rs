@@ -1,8 +1,11 @@
 //! The nodes of a rank, and what each waits for.
 
+use kernelgauge_data::Nanos;
+
 use super::order;
 use super::parts::{self, Parts};
 use crate::graph::{Edge, EdgeKind, Graph, ProcessorKind, Rank, TaskId};
+use crate::time::Moment;
 
 /// One node: a task, or the waiting half of one.
 #[derive(Debug, Clone, Copy)]
@@ -10,10 +13,14 @@ pub(super) struct Unit {
     pub(super) task: TaskId,
     /// Nanoseconds.
     pub(super) duration: u64,
-    /// Nanoseconds from the start of the task.
-    pub(super) offset: u64,
+    /// When it starts to wait or work, as recorded.
+    pub(super) starts: Moment,
     /// Whether it is the second of two.
     pub(super) waits: bool,
+    /// Whether the task ends with it.
+    pub(super) is_last: bool,
+    /// Whether it stands for time in which the processor of the task is idle before it.
+    pub(super) idle: bool,
 }
 
 /// All nodes of a rank, in the order in which they are written.
@@ -38,7 +45,7 @@ pub(super) fn of(graph: &Graph, rank: &Rank) -> Result<Units, usize> {
     let edges: Vec<_> = graph.edges.iter().filter_map(within).collect();
 
     let parts = parts::split(graph, &tasks, &edges);
-    let (units, first) = units(&tasks, &parts);
+    let (units, first) = units(graph, &tasks, &parts);
     let mut arrows = arrows(&edges, &parts, &first);
     let stated = arrows.len();
     let streams = processors.iter().filter(|one| matches!(one.kind, ProcessorKind::Stream { .. }));
@@ -63,14 +70,24 @@ pub(super) fn of(graph: &Graph, rank: &Rank) -> Result<Units, usize> {
     }
 }
 
-fn units(tasks: &[TaskId], parts: &[Parts]) -> (Vec<Unit>, Vec<usize>) {
+fn units(graph: &Graph, tasks: &[TaskId], parts: &[Parts]) -> (Vec<Unit>, Vec<usize>) {
     let mut units = Vec::with_capacity(tasks.len());
     let mut first = Vec::with_capacity(tasks.len());
     for (&task, parts) in tasks.iter().zip(parts) {
         first.push(units.len());
-        units.push(Unit { task, duration: parts.first, offset: 0, waits: false });
+        let starts = graph.task(task).timing.map_or(Moment::default(), |timing| timing.start);
+        let whole = Unit {
+            task,
+            duration: parts.first,
+            starts,
+            waits: false,
+            is_last: parts.second.is_none(),
+            idle: false,
+        };
+        units.push(whole);
         if let Some(duration) = parts.second {
-            units.push(Unit { task, duration, offset: parts.first, waits: true });
+            let starts = starts + Nanos::new(parts.first);
+            units.push(Unit { duration, starts, waits: true, is_last: true, ..whole });
         }
     }
     (units, first)
