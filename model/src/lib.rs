@@ -1,7 +1,7 @@
 //! Analytical terms, learned corrections, intervals and the model file.
 //!
 //! [`Model::fit`] turns a data set into a model; [`Model::predict`] answers a [`Query`] with a
-//! [`Prediction`]. The crate does no I/O and never sees a clock; it is the only one that knows
+//! [`Prediction`], [`Model::predict_all`] many. The crate does no I/O and never sees a clock; it is the only one that knows
 //! linfa. Left to others: reading data sets (`kernelgauge-data`), finding models by name,
 //! simulation and search (`kernelgauge-predict`).
 
@@ -21,6 +21,7 @@ mod held_out;
 mod interval;
 mod least_squares;
 mod lines;
+mod many;
 mod math;
 mod measured;
 mod model;
