@@ -78,8 +78,7 @@ pub(crate) fn fit_variant_borrowing(
 
 /// A collective's model, its curves guided by the lenders' between own points.
 fn guided(task: &VariantTask<'_>, rows: &[Row<'_>], lenders: &[Lender<'_>]) -> VariantModel {
-    let guides = lenders.iter().filter_map(|lender| lender.group(task));
-    let guides = guides.map(|group| group.rows.clone()).collect();
+    let guides = lenders.iter().map(Lender::collectives).filter(|rows| !rows.is_empty()).collect();
     let kin = task.kin.clone().guided_by(guides);
     fit_variant(&VariantTask { kin: &kin, ..*task }, rows)
 }

@@ -154,8 +154,9 @@ impl AnalyticalTerm {
         }
     }
 
-    /// The term of a collective. `guides` are rows of the same variant on other machines, a slice
-    /// for each, whose curves are followed between the points where they prove to foretell them.
+    /// The term of a collective. `guides` are rows of collectives on other machines, a slice for
+    /// each, whose curves are followed between the points where they prove to foretell them, or
+    /// where these are few.
     pub(crate) fn fit_curves(
         rows: &[Row<'_>],
         kin: &[Row<'_>],

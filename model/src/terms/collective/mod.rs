@@ -2,7 +2,7 @@
 //!
 //! The closed form is the minimum of two smooth knees (`knee`): what the analytical term alone
 //! says, and the course below the smallest size. The curve runs through the measured points and
-//! those that other dtypes and machines stand in for (`knots`, `borrowed`, `guide`), saturates beyond the largest, and
+//! those that other dtypes and machines stand in for (`knots`, `borrowed`, `guide`, `prior`), saturates beyond the largest, and
 //! is shifted to rank counts that were not measured (`ranks`). Which of the two an answer takes
 //! is left to `variant`.
 
@@ -10,6 +10,7 @@ mod borrowed;
 mod guide;
 mod knee;
 mod knots;
+mod prior;
 mod ranks;
 mod samples;
 
@@ -236,8 +237,8 @@ impl CollectiveTerm {
 }
 
 /// Fits one curve per (nodes, ranks). `kin` are rows of the same collective in other dtypes;
-/// `sources` rows of the same variant on other machines, a slice each, which guide the curves
-/// between the points where they prove to.
+/// `sources` rows of collectives on other machines, a slice each, which guide the curves between
+/// the points where they prove to, or where there are few points.
 pub(super) fn fit(
     rows: &[Row<'_>],
     kin: &[Row<'_>],
