@@ -24,7 +24,8 @@ pub fn evaluate_among(machines: &[DataSet], options: &EvaluateOptions<'_>) -> Ev
         .iter()
         .map(|data| {
             let groups = groups(&data.records);
-            let others = machines.iter().chain(options.lenders).filter(|other| are_apart(data, other));
+            let others =
+                machines.iter().chain(options.lenders).filter(|other| are_apart(data, other));
             let lenders: Vec<Lender<'_>> = others.map(Lender::of).collect();
             let answers = answers(&groups, &data.manifest.machine, &lenders, options);
             (groups, answers)

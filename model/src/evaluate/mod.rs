@@ -180,13 +180,7 @@ fn answers(
     let mut answers: Vec<Answers> = tasks
         .par_iter()
         .filter_map(|(index, split, fold)| {
-            let task = Question {
-                group: &groups[*index],
-                groups,
-                lenders,
-                machine,
-                split: *split,
-            };
+            let task = Question { group: &groups[*index], groups, lenders, machine, split: *split };
             let (fitted, asked) = task.answers(fold, &repeats, options)?;
             Some(Answers { group: *index, split: *split, band: fold.band, fitted, asked })
         })

@@ -26,6 +26,7 @@ mod shared;
 mod traffic;
 
 pub(crate) use collective::Empirical;
+pub(crate) use collective::tried as tried_curves;
 pub(crate) use features::{FEATURES, Features};
 pub(crate) use processor::speaks_for as counts_steps;
 pub(crate) use shared::{Party, SharedTerm};

@@ -47,6 +47,13 @@ const FARTHEST: f64 = 5.0;
 /// Octaves that a curve may lack at the small end, where it is flat, and at the large one.
 const LACKING: (f64, f64) = (4.0, 2.0);
 
+/// Curves of lenders that are tried for the interval.
+const MOST_TRIED: usize = 60;
+
+/// What those have to count at least, of the most like one: other collectives or other links, not
+/// both.
+const LIKE: f64 = 0.1;
+
 /// Weights below this are none.
 const NONE: f64 = 1e-5;
 
@@ -80,6 +87,8 @@ impl Kind {
 
 /// A curve of another machine.
 pub(super) struct Lent {
+    /// The place of its machine among the lenders.
+    machine: usize,
     kind: Kind,
     samples: Samples,
     /// Log bytes at which latency and bandwidth cost alike.
@@ -89,7 +98,7 @@ pub(super) struct Lent {
 /// The curves of `machines`, each the rows of all its collectives.
 pub(super) fn lent(machines: &[&[Row<'_>]]) -> Vec<Lent> {
     let mut all = Vec::new();
-    for rows in machines {
+    for (machine, rows) in machines.iter().enumerate() {
         let mut collectives: BTreeMap<(Collective, u64), (CollectivePoint, Vec<Row<'_>>)> =
             BTreeMap::new();
         for row in *rows {
@@ -100,6 +109,7 @@ pub(super) fn lent(machines: &[&[Row<'_>]]) -> Vec<Lent> {
         for (point, rows) in collectives.into_values() {
             let curves = by_place(&rows).into_iter().filter(|(_, samples)| samples.len() > FEW);
             all.extend(curves.map(|((place, _), samples)| Lent {
+                machine,
                 kind: Kind::of(&point, place),
                 knee: knee(&samples),
                 samples,
@@ -115,7 +125,8 @@ fn knee(samples: &[Sample]) -> f64 {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return 0.0 };
     let small = samples.iter().filter(|s| s.log_bytes <= first.log_bytes + 3.0 * OCTAVE);
     let large = samples.iter().filter(|s| s.log_bytes >= last.log_bytes - 2.0 * OCTAVE);
-    median(small.map(|s| s.log_ns).collect()) - median(large.map(|s| s.log_ns - s.log_bytes).collect())
+    median(small.map(|s| s.log_ns).collect())
+        - median(large.map(|s| s.log_ns - s.log_bytes).collect())
 }
 
 impl Lent {
@@ -232,6 +243,60 @@ fn weighted_median(mut said: Vec<(f64, f64)>) -> f64 {
     said.last().map_or(0.0, |(log_ns, _)| *log_ns)
 }
 
+/// What lenders' times exceed by what the others would have said of them, had as many points of
+/// their curves been known as of `own`, evenly spaced: of the curves like it, of every machine as
+/// many, as those of one machine err together.
+pub(super) fn tried(own: &[(Kind, usize)], lent: &[Lent]) -> Vec<f64> {
+    let Some(points) = own.iter().map(|(_, points)| *points).max() else { return Vec::new() };
+    let likeness =
+        |lent: &Lent| own.iter().map(|(kind, _)| kind.likeness(&lent.kind)).fold(0.0, f64::max);
+    let mut nearest: Vec<(f64, &Lent)> = lent.iter().map(|lent| (likeness(lent), lent)).collect();
+    nearest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let least = nearest.first().map_or(0.0, |(best, _)| best * LIKE);
+    let mut turns: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut dealt: Vec<(usize, &Lent)> = nearest
+        .into_iter()
+        .filter(|(likeness, _)| *likeness >= least)
+        .map(|(_, lent)| {
+            let turn = turns.entry(lent.machine).or_default();
+            *turn += 1;
+            (*turn, lent)
+        })
+        .collect();
+    dealt.sort_by_key(|(turn, _)| *turn);
+    let mut residuals = Vec::new();
+    for (_, asked) in dealt.into_iter().take(MOST_TRIED) {
+        let kept = spaced(&asked.samples, points);
+        let out: Vec<&Sample> = asked
+            .samples
+            .iter()
+            .filter(|sample| kept.iter().all(|kept| kept.bytes != sample.bytes))
+            .collect();
+        let sizes: Vec<f64> = out.iter().map(|sample| sample.log_bytes).collect();
+        let others = lent.iter().filter(|lent| lent.machine != asked.machine);
+        let said = foretold(&kept, &asked.kind, others, &sizes);
+        residuals.extend(out.iter().zip(said).map(|(sample, said)| sample.log_ns - said));
+    }
+    residuals
+}
+
+/// The ends of `samples` and those nearest to even steps between them.
+fn spaced(samples: &[Sample], points: usize) -> Samples {
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return Samples::new();
+    };
+    let steps = points.max(2) - 1;
+    let nearest = |step: usize| {
+        let share = step as f64 / steps as f64;
+        let wanted = first.log_bytes + share * (last.log_bytes - first.log_bytes);
+        let off = |sample: &Sample| (sample.log_bytes - wanted).abs();
+        samples.iter().min_by(|a, b| off(a).total_cmp(&off(b))).copied()
+    };
+    let mut kept: Samples = (0..=steps).filter_map(nearest).collect();
+    kept.dedup_by_key(|sample| sample.bytes);
+    kept
+}
+
 /// `own` with every power of two between its ends, by what `lent` says.
 pub(super) fn completed(own: &[Sample], kind: &Kind, lent: &[Lent]) -> Samples {
     let (Some(first), Some(last)) = (own.first(), own.last()) else { return Samples::new() };
@@ -250,4 +315,102 @@ pub(super) fn completed(own: &[Sample], kind: &Kind, lent: &[Lent]) -> Samples {
     }));
     curve.sort_by_key(|sample| sample.bytes);
     curve
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Place = (1, 8);
+
+    fn kind(collective: Collective, links: Links, place: Place) -> Kind {
+        Kind { collective, links, place }
+    }
+
+    fn samples(log_sizes: impl Iterator<Item = u32>, us: impl Fn(f64) -> f64) -> Samples {
+        let sample = |log: u32| {
+            let bytes = 1_u64 << log;
+            let log_ns = ln(us(bytes as f64) * 1000.0);
+            Sample { bytes, log_bytes: ln(bytes as f64), log_ns, trust: 1.0 }
+        };
+        log_sizes.map(sample).collect()
+    }
+
+    /// A protocol's switch at 256 KiB that no three points show.
+    fn switching(latency_us: f64, bytes_per_us: f64) -> impl Fn(f64) -> f64 {
+        move |bytes| {
+            let slower = if bytes > 262_144.0 { 1.0 } else { 1.8 };
+            latency_us + slower * bytes / bytes_per_us
+        }
+    }
+
+    fn lender(machine: usize, kind: Kind, us: impl Fn(f64) -> f64) -> Lent {
+        let samples = samples(10..=30, us);
+        Lent { machine, kind, knee: knee(&samples), samples }
+    }
+
+    fn worst(curve: &[Sample], us: impl Fn(f64) -> f64) -> f64 {
+        let off = |s: &Sample| (s.log_ns - ln(us(s.bytes as f64) * 1000.0)).abs();
+        curve.iter().map(off).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn three_points_take_over_what_machines_of_their_kind_do_between() {
+        let of = kind(Collective::AllReduce, Links::Nvswitch, HERE);
+        let truth = switching(12.0, 1.1e5);
+        let own = samples([10, 20, 30].into_iter(), &truth);
+        let alike = [
+            lender(0, of, switching(11.0, 1e5)),
+            lender(1, of, switching(13.0, 1.2e5)),
+            lender(2, of, switching(12.5, 1.15e5)),
+        ];
+        let curve = completed(&own, &of, &alike);
+        assert_eq!(curve.len(), 21);
+        let chords = completed(&own, &of, &[]);
+        let (with, without) = (worst(&curve, &truth), worst(&chords, &truth));
+        assert!(with < 0.1 && without > 3.0 * with, "{with} {without}");
+        for own in &own {
+            let kept = curve.iter().find(|sample| sample.bytes == own.bytes).unwrap();
+            assert_eq!(kept.log_ns, own.log_ns);
+        }
+    }
+
+    #[test]
+    fn a_curve_that_misses_the_middle_point_has_no_say() {
+        let of = kind(Collective::AllReduce, Links::Pcie, HERE);
+        let truth = |bytes: f64| 20.0 + bytes / 2e3;
+        let own = samples([10, 20, 30].into_iter(), truth);
+        // Ten times as far to the knee: nothing like ours, and yet of the same kind.
+        let other = [lender(0, of, |bytes| 20.0 + bytes.powf(0.8) / 30.0)];
+        assert_eq!(completed(&own, &of, &other), completed(&own, &of, &[]));
+    }
+
+    #[test]
+    fn what_is_like_counts_most() {
+        let of = kind(Collective::AllReduce, Links::Nvswitch, HERE);
+        let likeness = |collective, links, place| of.likeness(&kind(collective, links, place));
+        let same = likeness(Collective::AllReduce, Links::Nvswitch, HERE);
+        assert_eq!(same, 1.0);
+        let scatter = likeness(Collective::ReduceScatter, Links::Nvswitch, HERE);
+        let gather = likeness(Collective::AllGather, Links::Nvswitch, HERE);
+        assert!(same > scatter && scatter > gather);
+        assert!(likeness(Collective::AllReduce, Links::Pcie, HERE) < same);
+        assert!(likeness(Collective::AllReduce, Links::Nvswitch, (1, 2)) < same);
+    }
+
+    #[test]
+    fn lenders_are_tried_on_each_other() {
+        let of = kind(Collective::AllReduce, Links::Nvswitch, HERE);
+        let alike = [
+            lender(0, of, switching(11.0, 1e5)),
+            lender(1, of, switching(13.0, 1.2e5)),
+            lender(2, of, switching(12.5, 1.15e5)),
+        ];
+        let residuals = tried(&[(of, 3)], &alike);
+        assert_eq!(residuals.len(), 3 * 18);
+        // A machine's own curve would have left nothing.
+        let largest = residuals.iter().map(|r| r.abs()).fold(0.0, f64::max);
+        assert!((0.001..0.1).contains(&largest), "{largest}");
+        assert!(tried(&[], &alike).is_empty());
+    }
 }
