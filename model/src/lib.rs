@@ -41,7 +41,9 @@ pub use borrow::LenderName;
 pub use domain::{Beyond, Never};
 pub use doubt::{Question, doubts};
 pub use error::PredictError;
-pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Oracle, Peer, Split, evaluate};
+pub use evaluate::{
+    EvaluateOptions, Evaluation, EvaluationRow, Oracle, Peer, Split, evaluate, evaluate_among,
+};
 pub use explain::{Explanation, Step};
 pub use fit::{Detail, FitError, FitOptions, UnknownDetail};
 pub use held_out::{HeldOut, RegionError};
