@@ -1,7 +1,7 @@
 //! Analytical terms, learned corrections, intervals and the model file.
 //!
 //! [`Model::fit`] turns a data set into a model; [`Model::predict`] answers a [`Query`] with a
-//! [`Prediction`]. The crate does no I/O and never sees a clock; it is the only one that knows
+//! [`Prediction`], [`Model::predict_all`] many. The crate does no I/O and never sees a clock; it is the only one that knows
 //! linfa. Left to others: reading data sets (`kernelgauge-data`), finding models by name,
 //! simulation and search (`kernelgauge-predict`).
 
@@ -21,6 +21,7 @@ mod held_out;
 mod interval;
 mod least_squares;
 mod lines;
+mod many;
 mod math;
 mod measured;
 mod model;
@@ -40,7 +41,9 @@ pub use borrow::LenderName;
 pub use domain::{Beyond, Never};
 pub use doubt::{Question, doubts};
 pub use error::PredictError;
-pub use evaluate::{EvaluateOptions, Evaluation, EvaluationRow, Oracle, Peer, Split, evaluate};
+pub use evaluate::{
+    EvaluateOptions, Evaluation, EvaluationRow, Oracle, Peer, Split, evaluate, evaluate_among,
+};
 pub use explain::{Explanation, Step};
 pub use fit::{Detail, FitError, FitOptions, UnknownDetail};
 pub use held_out::{HeldOut, RegionError};

@@ -361,7 +361,7 @@ impl Model {
     }
 
     /// Refuses where not even `--extrapolate` gets an answer.
-    fn not_never(
+    pub(crate) fn not_never(
         &self,
         point: &Point,
         model: &VariantModel,
@@ -534,7 +534,7 @@ fn in_usual_layout(point: &Point) -> Option<Point> {
 /// `point` as `model` was measured: with its parameters in that order, which only custom points
 /// can name at will, in the layout that speaks for one not stated, and of the size that an
 /// imbalance amounts to.
-fn arranged<'point>(
+pub(crate) fn arranged<'point>(
     point: &'point Point,
     model: &VariantModel,
 ) -> Result<Cow<'point, Point>, PredictError> {

@@ -482,7 +482,7 @@ fn three_points_make_a_curve_of_a_collective() {
 }
 
 /// Products whose last tile of 128 rows costs as much half full as full.
-fn half_tiles() -> DataSet {
+pub(crate) fn half_tiles() -> DataSet {
     let mut records = Vec::new();
     for n in [512, 1024, 2048, 4096] {
         for k in [512, 1024, 2048, 4096] {

@@ -10,6 +10,7 @@ use kernelgauge_data::point::Parameters;
 use kernelgauge_data::{CacheState, Family, Nanos, Point};
 
 use crate::borrow::Borrowed;
+use crate::correction::trees::Forest;
 use crate::correction::{Correction, Quadratic};
 use crate::domain::{Domain, Location};
 use crate::held_out::HeldOut;
@@ -45,6 +46,23 @@ pub(crate) struct VariantModel {
     pub borrowed: Option<Borrowed>,
 }
 
+/// A question under way.
+pub(crate) enum Begun {
+    /// Its point was measured.
+    Measured(Prediction),
+    /// It was not.
+    Open(Open),
+}
+
+/// Where a question lies whose point was not measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub parameters: Parameters,
+    pub location: Location,
+    /// Its line, if any of it was measured.
+    pub place: Option<Place>,
+}
+
 /// What an answer is made of, in log time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Estimate {
@@ -78,20 +96,50 @@ impl VariantModel {
         basis: BasisChoice,
         extrapolate: bool,
     ) -> Result<Prediction, Location> {
+        let begun = match self.begin(point, basis, extrapolate)? {
+            Begun::Measured(prediction) => return Ok(prediction),
+            Begun::Open(begun) => begun,
+        };
+        let mut features = Features::new();
+        let analytical = self.term.log_ns(point, &mut features);
+        let correction = self.correction_at(point, &begun, &mut features);
+        Ok(self.finish(point, basis, begun, [analytical, correction]))
+    }
+
+    /// Looks for the point among those measured, and where it lies otherwise.
+    pub(crate) fn begin(
+        &self,
+        point: &Point,
+        basis: BasisChoice,
+        extrapolate: bool,
+    ) -> Result<Begun, Location> {
         let parameters = point.parameters();
         let with_line = basis == BasisChoice::Best;
         let place = if with_line { self.lines.find(&parameters) } else { None };
         if let Some(Place { point, position: Position::Exact, .. }) = place {
-            return Ok(self.measured(point));
+            return Ok(Begun::Measured(self.measured(point)));
         }
         let location = self.domain.locate(&parameters);
         if location.status == DomainStatus::Outside && !extrapolate {
             return Err(location);
         }
-        let estimate = if with_line {
-            self.estimate(point, &parameters, location, place)
-        } else {
-            self.estimate_without_points(point, &parameters, location, place)
+        Ok(Begun::Open(Open { parameters, location, place }))
+    }
+
+    /// The answer where nothing was measured, from the logarithms of the analytical term and of
+    /// the correction there.
+    pub(crate) fn finish(
+        &self,
+        point: &Point,
+        basis: BasisChoice,
+        Open { parameters, location, place }: Open,
+        logarithms: [f64; 2],
+    ) -> Prediction {
+        let [analytical, correction] = logarithms;
+        let estimate = self.joined(point, &parameters, location, place, [analytical, correction]);
+        let estimate = match basis {
+            BasisChoice::Best => self.with_points(point, estimate),
+            _ => estimate,
         };
         let (log_ns, band, answered) = match basis {
             BasisChoice::Analytical => {
@@ -103,13 +151,13 @@ impl VariantModel {
         };
         let time = Nanos::saturating(exp(log_ns));
         let low = Nanos::saturating(exp(log_ns + band.0));
-        Ok(Prediction {
+        Prediction {
             time,
             low: low.max(self.least_time()).min(time),
             high: Nanos::saturating(exp(log_ns + band.1)),
             domain: location.status,
             basis: answered,
-        })
+        }
     }
 
     /// The least time that can be believed: that of a launch, unless less was measured.
@@ -212,7 +260,11 @@ impl VariantModel {
         location: Location,
         place: Option<Place>,
     ) -> Estimate {
-        let mut estimate = self.estimate_without_points(point, parameters, location, place);
+        self.with_points(point, self.estimate_without_points(point, parameters, location, place))
+    }
+
+    /// An estimate with what a term that keeps points itself knows from them.
+    fn with_points(&self, point: &Point, mut estimate: Estimate) -> Estimate {
         let Some(empirical) = self.term.empirical(point) else { return estimate };
         estimate.line = empirical.log_ns - estimate.analytical - estimate.correction;
         if let (Region::Known { fresh, .. }, Some(gap)) = (estimate.region, empirical.gap) {
@@ -231,24 +283,53 @@ impl VariantModel {
     ) -> Estimate {
         let mut features = Features::new();
         let analytical = self.term.log_ns(point, &mut features);
+        let open = Open { parameters: *parameters, location, place };
+        let correction = self.correction_at(point, &open, &mut features);
+        self.joined(point, parameters, location, place, [analytical, correction])
+    }
+
+    /// The correction at a point with these features, which are others' afterwards.
+    fn correction_at(&self, point: &Point, open: &Open, features: &mut Features) -> f64 {
+        match open.location.status {
+            DomainStatus::Inside => {
+                self.correction_of(&open.parameters).log_ratio(features, &open.parameters)
+            }
+            _ => self.beyond_domain(point, &open.location, features),
+        }
+    }
+
+    /// The forest whose answer at the point's own features is the correction there, if it is one.
+    pub(crate) fn forest_at(&self, open: &Open) -> Option<&Forest> {
+        match self.correction_of(&open.location.clamped) {
+            Correction::Trees(forest) => Some(forest),
+            _ => None,
+        }
+    }
+
+    /// What the logarithms of term and correction and the line of the point make together.
+    fn joined(
+        &self,
+        point: &Point,
+        parameters: &Parameters,
+        location: Location,
+        place: Option<Place>,
+        [analytical, correction]: [f64; 2],
+    ) -> Estimate {
         let mut estimate = Estimate {
             analytical,
-            correction: 0.0,
+            correction,
             line: 0.0,
             region: Region::Unseen { fresh: false },
             location,
             place: None,
         };
         if location.status != DomainStatus::Inside {
-            estimate.correction = self.beyond_domain(point, &location, &mut features);
             estimate.region = match location.status {
                 DomainStatus::Near => Region::Near { octaves: location.octaves },
                 _ => Region::Outside { octaves: location.octaves },
             };
             return estimate;
         }
-        let correction = self.correction_of(parameters);
-        estimate.correction = correction.log_ratio(&features, parameters);
         if self.lent(parameters).is_some() {
             estimate.region = Region::Borrowed;
             return estimate;

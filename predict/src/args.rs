@@ -9,7 +9,7 @@ pub mod trace;
 
 use std::ffi::OsString;
 
-use trace::{InspectArguments, OpsArguments, OverheadsArguments};
+use trace::{ConvertArguments, InspectArguments, OpsArguments, OverheadsArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -24,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   predict gemm -m 4096 -n 4096 -k 4096 --dtype bf16 --machine h200-sxm
   predict all-reduce --bytes 64MiB --ranks 8 --machine h200-sxm --explain
   predict batch shapes.csv --machine h200-sxm > times.csv
+  predict convert traces/ --to chakra --out astra/
   predict inspect traces/
 
 Exit codes: 0 answered; 1 some rows of a batch have no answer; 2 the question, a file or a
@@ -84,6 +85,8 @@ pub enum Command {
     Custom(CustomArguments),
     /// Answer every row of a CSV or JSON lines file
     Batch(BatchArguments),
+    /// Write recorded training steps in the formats of other tools
+    Convert(ConvertArguments),
     /// What recorded training steps say: where their time went, what waited for what
     Inspect(InspectArguments),
     /// The distinct ops of recorded training steps, as points that can be measured and predicted

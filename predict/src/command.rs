@@ -21,7 +21,7 @@ use crate::predictor::{Ask, Predictor};
 use crate::question::{Asked, Subject, TablesError, shapes, tables};
 use crate::render::{Answer, TableSet};
 use crate::usage::Usage;
-use crate::{batch, inspect, listing, notes, ops, overheads};
+use crate::{batch, convert, inspect, listing, notes, ops, overheads};
 
 /// Runs the command: `arguments` begin with the program's name, answers go to `stdout`,
 /// everything else to `stderr`.
@@ -67,6 +67,7 @@ fn answer(
         Some(Command::Machines(machines)) => listing::write(machines.format, stdout),
         Some(Command::Batch(batch)) => batch::run(&batch, ask(&batch.model), stdout, stderr),
         Some(Command::Inspect(traces)) => inspect::run(&traces, stdout, stderr),
+        Some(Command::Convert(convert)) => convert::run(&convert, stdout, stderr),
         Some(Command::Ops(arguments)) => {
             ops::run(&arguments, ask(&arguments.model), stdout, stderr)
         }

@@ -8,6 +8,7 @@ use kernelgauge_trace::TraceError;
 use thiserror::Error;
 
 use crate::batch::BatchError;
+use crate::convert::ConvertError;
 use crate::machine::MachineError;
 use crate::question::{QuestionError, TablesError};
 
@@ -48,6 +49,9 @@ pub enum CommandError {
     /// A batch that cannot be read.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// A trace that cannot be converted.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
     /// A trace that cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -70,6 +74,7 @@ impl CommandError {
             CommandError::Table { source, .. } => Some(source.as_ref()),
             CommandError::Tables(error) => Some(error),
             CommandError::Batch(error) => Some(error),
+            CommandError::Convert(error) => Some(error),
             CommandError::Trace(error) => Some(error),
             CommandError::Usage { .. } | CommandError::NothingAsked | CommandError::Write(_) => {
                 None

@@ -29,6 +29,7 @@
 pub mod args;
 pub mod batch;
 pub mod command;
+pub mod convert;
 pub mod error;
 pub mod inspect;
 mod listing;

@@ -34,6 +34,9 @@ pub struct Ask {
 /// A collective, the dtype that was asked for, and the one that answers.
 pub type StandIn = (Collective, Dtype, Dtype);
 
+/// An answer, and the stand-in that gave it if one did.
+pub type Answer = Result<(Prediction, Option<StandIn>), PredictError>;
+
 /// A machine's model, ready to answer.
 ///
 /// Cheap to ask: a measured point is found in under a microsecond, any other point takes a few.
@@ -114,7 +117,12 @@ impl Predictor {
 
     /// [`Predictor::predict`] for many points, on every core, in order.
     pub fn predict_many(&self, points: &[Point]) -> Vec<Result<Prediction, PredictError>> {
-        points.par_iter().with_min_len(POINTS_A_THREAD).map(|point| self.predict(point)).collect()
+        let answered = |points: &[Point]| {
+            let queries: Vec<Query<'_>> =
+                points.iter().map(|point| query(point, Ask::default())).collect();
+            self.model.predict_all(&queries)
+        };
+        points.par_chunks(POINTS_A_THREAD).flat_map_iter(answered).collect()
     }
 
     /// Why the answer to `point` is what it is.
@@ -188,19 +196,35 @@ impl Predictor {
     ///
     /// # Errors
     /// As [`Predictor::predict_with`].
-    pub fn answer(
-        &self,
-        point: &Point,
-        ask: Ask,
-    ) -> Result<(Prediction, Option<StandIn>), PredictError> {
-        let Some((other, stand_in)) = self.stand_in(point) else {
-            return Ok((self.predict_with(point, ask)?, None));
+    pub fn answer(&self, point: &Point, ask: Ask) -> Answer {
+        match self.stand_in(point) {
+            None => Ok((self.predict_with(point, ask)?, None)),
+            Some((other, stand_in)) => {
+                Ok((widened(self.predict_with(&other, ask)?, stand_in), Some(stand_in)))
+            }
+        }
+    }
+
+    /// [`Predictor::answer`] to many questions, in order, in half the time.
+    ///
+    /// # Errors
+    /// Of each question, as [`Predictor::predict_with`].
+    pub fn answer_all(&self, questions: &[(&Point, Ask)]) -> Vec<Answer> {
+        let others: Vec<Option<(Point, StandIn)>> =
+            questions.iter().map(|(point, _)| self.stand_in(point)).collect();
+        let both = questions.iter().zip(&others);
+        let asked = both.map(|((point, ask), other)| {
+            query(other.as_ref().map_or(*point, |(other, _)| other), *ask)
+        });
+        let queries: Vec<Query<'_>> = asked.collect();
+        let predictions = self.model.predict_all(&queries).into_iter().zip(&others);
+        let answer = |(prediction, other): (Result<Prediction, PredictError>, &Option<_>)| {
+            Ok(match other {
+                None => (prediction?, None),
+                Some((_, stand_in)) => (widened(prediction?, *stand_in), Some(*stand_in)),
+            })
         };
-        let prediction = self.predict_with(&other, ask)?;
-        let factor = 1.0 + question::stand_in_difference(stand_in.0);
-        let low = Nanos::saturating(prediction.low.as_f64() / factor).min(prediction.time);
-        let high = Nanos::saturating(prediction.high.as_f64() * factor);
-        Ok((Prediction { low, high, ..prediction }, Some(stand_in)))
+        predictions.map(answer).collect()
     }
 
     fn find_stand_ins(&self) -> Vec<StandIn> {
@@ -224,6 +248,14 @@ impl Predictor {
         }
         found
     }
+}
+
+/// `prediction` with the difference between the dtype that answered and the one asked for.
+fn widened(prediction: Prediction, (collective, ..): StandIn) -> Prediction {
+    let factor = 1.0 + question::stand_in_difference(collective);
+    let low = Nanos::saturating(prediction.low.as_f64() / factor).min(prediction.time);
+    let high = Nanos::saturating(prediction.high.as_f64() * factor);
+    Prediction { low, high, ..prediction }
 }
 
 fn query(point: &Point, ask: Ask) -> Query<'_> {

@@ -129,6 +129,16 @@ borrowing() {
 hardly=few_shot,unseen_machine
 borrowing "a100-sxm from h100-sxm and l40s-pcie" a100-sxm "$vllm/h100-sxm,$vllm/l40s-pcie" --splits $hardly
 borrowing "l40s-pcie from h100-sxm and a100-sxm" l40s-pcie "$vllm/h100-sxm,$vllm/a100-sxm" --splits $hardly
+# few_points TITLE NAME MACHINES LENDERS: machines that lend to each other, and others that lend;
+# both joined by commas.
+few_points() {
+    printf '\n## %s\n\n' "$1"
+    evaluate "$2" "${3%%,*}" --among "${3#*,}" --borrow "$4" --ops collective --splits few_points
+}
+# joined ARGUMENT...
+joined() {
+    (IFS=, && printf '%s' "$*")
+}
 frontier_limits() {
     # A frontier that a sister helps with has a bar of its own.
     sed 's/^h200-sxm+h100-sxm,/h200-sxm,/; /^h200-sxm,gemm,bf16,frontier,5.0/d' "$here/bars.csv"
@@ -138,6 +148,24 @@ printf '\n## h200-sxm beyond m = 4096 from h100-sxm\n\n'
 bars=$work/bars-sister.csv
 evaluate h200-sxm-sister "$vllm/h200-sxm" --borrow "$vllm/h100-sxm" --splits frontier --detail full
 bars=$here/bars.csv
+
+cat <<'TEXT'
+
+# Three points a curve
+
+Of each curve (machine, collective, type, ranks) the smallest, the largest and the middle size are
+known, the rest is asked; all other machines lend that are not of the same source (`calibrate
+evaluate --among`). First the machines that ship, then posted nccl-tests logs: machines of one
+node, and of several.
+TEXT
+posted=$work/posted
+sh "$here/posted.sh" "$datasets/nccl_public/nccl_public.csv" "$posted" "$calibrate"
+shipped=$(joined "$root"/data/machines/*-sxm "$root"/data/machines/*-pcie)
+one=$(joined "$posted"/one-node/*)
+several=$(joined "$posted"/several-nodes/*)
+few_points "The machines that ship" few-shipped "$shipped" "$one,$several"
+few_points "Posted logs of one node" few-one-node "$one" "$shipped,$several"
+few_points "Posted logs of several nodes" few-several-nodes "$several" "$shipped,$one"
 
 cat <<'TEXT'
 

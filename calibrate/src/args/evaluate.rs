@@ -40,6 +40,8 @@ pub enum HeldOut {
     WideFrontier,
     /// A rank count between others.
     Ranks,
+    /// All but the smallest, the largest and the middle size of each curve of a collective.
+    FewPoints,
     /// All but a twentieth of the points, as of a machine hardly measured.
     FewShot,
     /// Every point, as of a machine never measured; needs `--borrow`.
@@ -107,6 +109,16 @@ pub struct EvaluateArguments {
     /// Data sets of other machines, to borrow from as `calibrate fit --borrow` does.
     #[arg(long, value_name = "DIR", value_delimiter = ',', conflicts_with = "fresh")]
     pub borrow: Vec<PathBuf>,
+
+    /// More machines to evaluate, each with all others here and in `--borrow` to borrow from, but
+    /// for those whose files are from a source of its own; one row for each machine and one over all.
+    #[arg(
+        long,
+        value_name = "DIR",
+        value_delimiter = ',',
+        conflicts_with_all = ["fresh", "sweep", "repeat"]
+    )]
+    pub among: Vec<PathBuf>,
 
     /// What is evaluated: the whole model or a part of it.
     #[arg(long, value_name = "PART", default_value = "best", conflicts_with = "fresh")]

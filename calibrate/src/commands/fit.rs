@@ -51,6 +51,20 @@ fn fitted(
 /// # Errors
 /// A folder that is no data set, a machine named twice, the data set itself.
 pub(crate) fn lenders(data: &DataSet, folders: &[PathBuf]) -> Result<Vec<DataSet>, CommandError> {
+    different("--borrow", data, folders)
+}
+
+/// The data sets in `folders`, all different from each other and from `data`, for an evaluation
+/// of all of them.
+pub(crate) fn others(data: &DataSet, folders: &[PathBuf]) -> Result<Vec<DataSet>, CommandError> {
+    different("--among", data, folders)
+}
+
+fn different(
+    flag: &str,
+    data: &DataSet,
+    folders: &[PathBuf],
+) -> Result<Vec<DataSet>, CommandError> {
     let mut sources: Vec<DataSet> = Vec::new();
     for folder in folders {
         let source = DataSet::read(&finish::data_folder(folder))?;
@@ -60,7 +74,7 @@ pub(crate) fn lenders(data: &DataSet, folders: &[PathBuf]) -> Result<Vec<DataSet
             return Err(UsageError::mistake(what, "borrow from other machines").into());
         }
         if sources.iter().any(|known| known.manifest.machine.name == *name) {
-            let what = format!("`--borrow` names {name} twice");
+            let what = format!("`{flag}` names {name} twice");
             return Err(UsageError::mistake(what, "name each machine once").into());
         }
         sources.push(source);

@@ -23,7 +23,7 @@ use crate::interval::{Band, Held, Intervals, Residuals};
 use crate::lines::Lines;
 use crate::rows::Row;
 use crate::shape::{replaced, with_parameters};
-use crate::terms::{AnalyticalTerm, Features, counts_steps};
+use crate::terms::{AnalyticalTerm, Features, counts_steps, tried_curves};
 use crate::variant::VariantModel;
 
 /// From this many rows on a machine's own corrections can be told from noise.
@@ -76,12 +76,18 @@ pub(crate) fn fit_variant_borrowing(
     }
 }
 
-/// A collective's model, its curves guided by the lenders' between own points.
+/// A collective's model, its curves guided by the lenders' between own points. Where these are
+/// few, nothing can be held out of them that would tell how wrong the rest is: the lenders are
+/// asked about each other.
 fn guided(task: &VariantTask<'_>, rows: &[Row<'_>], lenders: &[Lender<'_>]) -> VariantModel {
-    let guides = lenders.iter().filter_map(|lender| lender.group(task));
-    let guides = guides.map(|group| group.rows.clone()).collect();
+    let guides: Vec<Vec<Row<'_>>> =
+        lenders.iter().map(Lender::collectives).filter(|rows| !rows.is_empty()).collect();
+    let slices: Vec<&[Row<'_>]> = guides.iter().map(Vec::as_slice).collect();
+    let tried = Band::of(tried_curves(rows, &slices));
     let kin = task.kin.clone().guided_by(guides);
-    fit_variant(&VariantTask { kin: &kin, ..*task }, rows)
+    let model = fit_variant(&VariantTask { kin: &kin, ..*task }, rows);
+    let Some(band) = tried else { return model };
+    VariantModel { intervals: model.intervals.with_between(band), ..model }
 }
 
 /// A model that rests on lenders.

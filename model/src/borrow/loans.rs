@@ -43,6 +43,12 @@ impl<'data> Lender<'data> {
         &self.groups
     }
 
+    /// Rows of all its collectives.
+    pub(super) fn collectives(&self) -> Vec<Row<'data>> {
+        let all = self.groups.iter().filter(|group| group.family == Family::Collective);
+        all.flat_map(|group| group.rows.iter().cloned()).collect()
+    }
+
     pub(super) fn group(&self, task: &VariantTask<'_>) -> Option<&Group<'data>> {
         let same = |group: &&Group<'_>| group.family == task.family && group.name == task.name;
         let mut found = self.groups.iter().filter(same).filter(|g| g.insufficient().is_none());

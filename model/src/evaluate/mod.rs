@@ -6,14 +6,17 @@
 //! same line), and another measurement of the same points where there is one: what two
 //! measurements differ by is the floor of what can be predicted. `splits` says which points are
 //! held out, `ask` puts the questions, `metrics` says what is reported, `render` how it is shown;
+//! `among` evaluates many machines that lend to each other;
 //! `oracle` lets a full table answer for what a sweep would have measured.
 
+mod among;
 mod ask;
 mod metrics;
 mod oracle;
 mod render;
 mod splits;
 
+pub use among::evaluate_among;
 pub use metrics::Errors;
 pub use oracle::Oracle;
 pub use splits::Split;
@@ -149,10 +152,21 @@ pub struct Peer {
 
 /// Fits and asks, for every variant with enough points.
 pub fn evaluate(data: &DataSet, options: &EvaluateOptions<'_>) -> Evaluation {
-    let machine = &data.manifest.machine;
     let groups = groups(&data.records);
-    let repeats = repeats(options.repeat);
     let lenders: Vec<Lender<'_>> = options.lenders.iter().map(Lender::of).collect();
+    let answers = answers(&groups, &data.manifest.machine, &lenders, options);
+    let machine = data.manifest.machine.name.clone();
+    Evaluation { machine, rows: rows(&groups, &answers) }
+}
+
+/// The answers of every variant with enough points, in order of variant and split.
+fn answers(
+    groups: &[Group<'_>],
+    machine: &Machine,
+    lenders: &[Lender<'_>],
+    options: &EvaluateOptions<'_>,
+) -> Vec<Answers> {
+    let repeats = repeats(options.repeat);
     let tasks: Vec<(usize, Split, Fold)> = groups
         .iter()
         .enumerate()
@@ -166,19 +180,13 @@ pub fn evaluate(data: &DataSet, options: &EvaluateOptions<'_>) -> Evaluation {
     let mut answers: Vec<Answers> = tasks
         .par_iter()
         .filter_map(|(index, split, fold)| {
-            let task = Question {
-                group: &groups[*index],
-                groups: &groups,
-                lenders: &lenders,
-                machine,
-                split: *split,
-            };
+            let task = Question { group: &groups[*index], groups, lenders, machine, split: *split };
             let (fitted, asked) = task.answers(fold, &repeats, options)?;
             Some(Answers { group: *index, split: *split, band: fold.band, fitted, asked })
         })
         .collect();
     answers.sort_by_key(|answers| (answers.group, answers.split));
-    Evaluation { machine: machine.name.clone(), rows: rows(&groups, &answers) }
+    answers
 }
 
 /// Answers of one fold.
@@ -209,7 +217,7 @@ struct Question<'question, 'data> {
     split: Split,
 }
 
-impl Question<'_, '_> {
+impl<'data> Question<'_, 'data> {
     /// Points fitted on, and answers; none where too little would be held out or left.
     fn answers(
         &self,
@@ -223,7 +231,8 @@ impl Question<'_, '_> {
         if out.is_empty() || (kept.insufficient().is_some() && self.lenders.is_empty()) {
             return None;
         }
-        let mut kin = Kin::of(group, self.groups, self.machine);
+        let of_few = (self.split == Split::FewPoints).then(|| self.few_of_all(options));
+        let mut kin = Kin::of(group, of_few.as_deref().unwrap_or(self.groups), self.machine);
         if self.split == Split::SisterDtype {
             kin = kin.known();
         }
@@ -240,6 +249,16 @@ impl Question<'_, '_> {
         };
         let asked = out.iter().map(|row| ask(&model, row, options.basis, repeat(row)));
         Some((kept.rows.len(), asked.collect()))
+    }
+
+    /// All variants, of none of which more is known than this one's split leaves.
+    fn few_of_all(&self, options: &EvaluateOptions<'_>) -> Vec<Group<'data>> {
+        let few = |group: &Group<'data>| {
+            let fold = self.split.folds(&group.rows, options).pop();
+            let rows = fold.map_or_else(Vec::new, |fold| split(&group.rows, &fold.held).0);
+            Group { rows, ..group.clone() }
+        };
+        self.groups.iter().map(few).collect()
     }
 }
 

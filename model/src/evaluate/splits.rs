@@ -5,12 +5,15 @@
 //! `sha256(parameters joined by '|')` over 2^32, parameters that never vary left out, lies in
 //! the band.
 
+use std::collections::BTreeMap;
+
 use kernelgauge_data::Family;
 use kernelgauge_data::dataset::sha256_hex;
 use serde::Serialize;
 
 use super::{Band, EvaluateOptions};
 use crate::fit::top_octaves;
+use crate::math::log2;
 use crate::rows::Row;
 
 /// How many octaves of a parameter a frontier holds out.
@@ -39,6 +42,9 @@ pub enum Split {
     WideFrontier,
     /// A rank count between others: collectives only, whose lines are rank counts.
     Ranks,
+    /// All but the smallest, the largest and the middle size of each curve of a collective, as of
+    /// a machine measured for a minute.
+    FewPoints,
     /// All but a twentieth of the points, as of a machine hardly measured.
     FewShot,
     /// Every point, as of a machine never measured: only where others lend.
@@ -55,7 +61,7 @@ pub(super) struct Fold {
 
 impl Split {
     /// Every split.
-    pub const ALL: [Split; 10] = [
+    pub const ALL: [Split; 11] = [
         Split::Point,
         Split::Line,
         Split::EverySecond,
@@ -64,6 +70,7 @@ impl Split {
         Split::FarFrontier,
         Split::WideFrontier,
         Split::Ranks,
+        Split::FewPoints,
         Split::FewShot,
         Split::UnseenMachine,
     ];
@@ -79,6 +86,7 @@ impl Split {
             Split::FarFrontier => "far_frontier",
             Split::WideFrontier => "wide_frontier",
             Split::Ranks => "ranks",
+            Split::FewPoints => "few_points",
             Split::FewShot => "few_shot",
             Split::UnseenMachine => "unseen_machine",
         }
@@ -102,11 +110,40 @@ impl Split {
             Split::WideFrontier if family == Family::Gemm => index_of(first, "n")
                 .map_or_else(Vec::new, |n| whole(top_octaves(rows, n, FRONTIER_OCTAVES))),
             Split::Ranks => index_of(first, "ranks").map_or_else(Vec::new, |at| between(rows, at)),
+            Split::FewPoints if is_collective => whole(all_but_three(rows, axis)),
             Split::FewShot => few_shots(rows, options),
             Split::UnseenMachine if !options.lenders.is_empty() => whole(vec![true; rows.len()]),
             _ => Vec::new(),
         }
     }
+}
+
+/// Curves of fewer sizes, or over fewer octaves, are kept whole: three points are nearly all.
+const LEAST_OF_A_CURVE: (usize, f64) = (6, 4.0);
+
+/// All but the ends of each line and the point nearest to the middle between them, in logarithms.
+fn all_but_three(rows: &[Row<'_>], axis: usize) -> Vec<bool> {
+    let line = |row: &Row<'_>| crate::shape::replaced(&row.parameters, axis, 0);
+    let mut lines: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for row in rows {
+        lines.entry(line(row)).or_default().push(row.parameters[axis]);
+    }
+    for values in lines.values_mut() {
+        values.sort_unstable();
+    }
+    let held = |row: &Row<'_>| {
+        let values = lines.get(&line(row)).map_or(&[][..], Vec::as_slice);
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { return false };
+        let [low, high] = [first, last].map(|value| log2(*value as f64));
+        if values.len() < LEAST_OF_A_CURVE.0 || high - low < LEAST_OF_A_CURVE.1 {
+            return false;
+        }
+        let off = |value: u64| (log2(value as f64) - (low + high) / 2.0).abs();
+        let middle = values.iter().min_by(|a, b| off(**a).total_cmp(&off(**b)));
+        let value = &row.parameters[axis];
+        ![Some(first), Some(last), middle].contains(&Some(value))
+    };
+    rows.iter().map(held).collect()
 }
 
 /// The share of points that few shots keep.

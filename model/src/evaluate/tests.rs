@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kernelgauge_data::{
-    Collective, CollectivePoint, Conditions, DataSet, Dtype, Flags, Hardware, Links, Machine,
-    Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
+    Collective, CollectivePoint, Conditions, DataSet, Dtype, FileEntry, Flags, Hardware, Links,
+    Machine, Manifest, Measurement, Nanos, Origin, Outcome, Point, Record,
 };
 
 use super::*;
@@ -212,4 +212,55 @@ fn a_machine_of_one_kind_guides_the_curves_of_another() {
     let mape = |options: &EvaluateOptions<'_>| evaluate(&stepping(), options).rows[0].model.mape;
     let guided = mape(&EvaluateOptions { lenders: &lenders, ..alone.clone() });
     assert!(guided < 0.01 && mape(&alone) > 3.0 * guided, "{guided}");
+}
+
+/// Machines of one kind: the stepping all-gather at several speeds, each from a source of its own.
+fn fleet() -> Vec<DataSet> {
+    [1.0, 1.1, 1.25, 1.4]
+        .into_iter()
+        .enumerate()
+        .map(|(number, slower)| {
+            let mut data = stepping();
+            data.manifest.machine.name = format!("machine-{number}");
+            for record in &mut data.records {
+                let time = record.fit_time().unwrap().as_f64() * slower;
+                record.outcome = Outcome::Measured(Measurement::stated(Nanos::saturating(time)));
+            }
+            data
+        })
+        .collect()
+}
+
+#[test]
+fn of_each_curve_three_sizes_are_known_and_machines_lend_the_rest() {
+    let splits = vec![Split::FewPoints];
+    let options = EvaluateOptions { splits, ..EvaluateOptions::default() };
+    let machines = fleet();
+    let alone = evaluate(&machines[0], &options);
+    // Three rank counts of 21 sizes, three of them known, in either dtype: no sister tells.
+    assert_eq!((alone.rows[0].model.points, alone.rows[0].fitted), (54, 9));
+    let all = evaluate_among(&machines, &options);
+    let names: Vec<&str> = all.rows.iter().map(|row| row.variant.as_str()).collect();
+    assert_eq!(names, ["machine-0", "machine-1", "machine-2", "machine-3", "all"]);
+    let pooled = all.rows.last().unwrap();
+    assert_eq!(pooled.model.points, 4 * 108);
+    assert!(pooled.model.median < 0.02, "{:?}", pooled.model);
+    assert!(alone.rows[0].model.median > 3.0 * pooled.model.median, "{:?}", alone.rows[0].model);
+    assert!((0.8..=1.0).contains(&pooled.coverage), "{}", pooled.coverage);
+}
+
+#[test]
+fn machines_from_one_source_do_not_lend_to_each_other() {
+    let splits = vec![Split::FewPoints];
+    let options = EvaluateOptions { splits, ..EvaluateOptions::default() };
+    let mut machines = fleet();
+    let median = |machines: &[DataSet]| evaluate_among(machines, &options).rows[0].model.median;
+    let apart = median(&machines);
+    let source = "a repository".to_owned();
+    let file = FileEntry { name: "collective.csv".to_owned(), source, ..FileEntry::default() };
+    for data in &mut machines {
+        data.manifest.origin = Origin::Imported;
+        data.manifest.files = vec![file.clone()];
+    }
+    assert!(median(&machines) > 3.0 * apart, "{apart}");
 }

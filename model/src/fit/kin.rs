@@ -25,7 +25,7 @@ pub(crate) struct Kin<'data> {
     rows: Vec<Row<'data>>,
     /// Shapes that the variant itself was measured at.
     own: BTreeSet<Shape>,
-    /// Rows of the variant on other machines, which may guide its curves.
+    /// Rows of collectives on other machines, which may guide its curves.
     guides: Vec<Vec<Row<'data>>>,
 }
 
@@ -45,12 +45,12 @@ impl<'data> Kin<'data> {
         Kin { rows, own, guides: Vec::new() }
     }
 
-    /// The same beside rows of the variant on other machines, a set for each.
+    /// The same beside rows of collectives on other machines, a set for each.
     pub(crate) fn guided_by(self, guides: Vec<Vec<Row<'data>>>) -> Self {
         Kin { guides, ..self }
     }
 
-    /// Rows of the variant on other machines, a slice for each.
+    /// Rows of collectives on other machines, a slice for each.
     pub(super) fn guides(&self) -> Vec<&[Row<'data>]> {
         self.guides.iter().map(Vec::as_slice).collect()
     }

@@ -149,6 +149,20 @@ impl Intervals {
         }
     }
 
+    /// The same with `band` between measured points, whatever lies between them: what other
+    /// machines fill gaps in with errs by no rule of the gap.
+    pub(crate) fn with_between(self, band: Band) -> Intervals {
+        const GAPS: [f64; 2] = [0.1, 1.0];
+        let between: Gaps = GAPS.map(|gap| (gap, band)).to_vec();
+        Intervals {
+            known: between.clone(),
+            fresh: between,
+            unseen: self.unseen.joined(band),
+            difficulty: Difficulty::default(),
+            ..self
+        }
+    }
+
     /// The band of an answer of `log_ns` in `region`.
     pub(crate) fn band(&self, region: Region, log_ns: f64) -> Band {
         let at_this_time = |band: Band| band.scaled(self.difficulty.at(log_ns));

@@ -26,6 +26,7 @@ mod shared;
 mod traffic;
 
 pub(crate) use collective::Empirical;
+pub(crate) use collective::tried as tried_curves;
 pub(crate) use features::{FEATURES, Features};
 pub(crate) use processor::speaks_for as counts_steps;
 pub(crate) use shared::{Party, SharedTerm};
@@ -154,8 +155,9 @@ impl AnalyticalTerm {
         }
     }
 
-    /// The term of a collective. `guides` are rows of the same variant on other machines, a slice
-    /// for each, whose curves are followed between the points where they prove to foretell them.
+    /// The term of a collective. `guides` are rows of collectives on other machines, a slice for
+    /// each, whose curves are followed between the points where they prove to foretell them, or
+    /// where these are few.
     pub(crate) fn fit_curves(
         rows: &[Row<'_>],
         kin: &[Row<'_>],

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{Format, ModelOptions};
 
@@ -71,6 +71,31 @@ pub struct OverheadsArguments {
     /// How to print
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
+}
+
+/// `predict convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArguments {
+    /// The traces.
+    #[command(flatten)]
+    pub traces: TraceFiles,
+    /// The format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: TraceFormat,
+    /// The folder to write to, made if it is not there; files given are never overwritten
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+/// Formats of other tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// chakra.N.et for each rank, and comm_group.json: ASTRA-sim and Chakra's tools
+    Chakra,
+    /// rankN.json.gz for each rank: Perfetto, chrome://tracing, HolisticTraceAnalysis
+    Chrome,
+    /// tasks.csv, one row per task with what it waits for
+    Csv,
 }
 
 /// Microseconds from 0 to 1000: what one event costs.

@@ -7,10 +7,10 @@ use kernelgauge_data::nearest;
 use thiserror::Error;
 
 use super::blocks::{Quotes, records};
-use super::desk::{RowError, Seat};
+use super::desk::{Asked, RowError, Seat};
 use super::names;
 use super::output::{APPENDED, push_csv_answer, push_csv_problem, push_csv_text};
-use super::piece::{Piece, Rows};
+use super::piece::{Piece, Rows, TOGETHER};
 
 /// Why a header is none.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -149,14 +149,14 @@ impl CsvRows {
             .collect()
     }
 
-    /// Answers one row. `cells` is only lent, so that it is not allocated for each row.
-    fn answer<'a>(
+    /// Reads one row, and which columns it needed. `cells` is only lent, so that it is not
+    /// allocated for each row.
+    fn read<'a>(
         &self,
         record: &'a [u8],
         cells: &mut Vec<Cow<'a, str>>,
         seat: &mut Seat<'_>,
-        piece: &mut Piece,
-    ) -> Result<(), RowError> {
+    ) -> Result<(Asked, u64), RowError> {
         let text = std::str::from_utf8(record)
             .map_err(|_| RowError::Malformed("the row is not UTF-8 text".to_owned()))?;
         cells.clear();
@@ -176,12 +176,7 @@ impl CsvRows {
             read.set(read.get() | bit(at));
             cells.get(at).map(Cow::as_ref)
         };
-        let answer = seat.answer(&get)?;
-        piece.bytes.extend_from_slice(record);
-        push_csv_answer(&mut piece.bytes, &answer);
-        piece.bytes.push(b'\n');
-        piece.read |= read.get();
-        Ok(())
+        Ok((seat.read(&get)?, read.get()))
     }
 
     fn position(&self, name: &str) -> Option<usize> {
@@ -224,20 +219,36 @@ impl Rows for CsvRows {
     fn answer_all(&self, bytes: &[u8], seat: &mut Seat<'_>) -> Piece {
         let mut piece = Piece::to(bytes);
         let mut cells = Vec::with_capacity(self.names.len());
-        for (line, record) in records(bytes, Quotes::Hide) {
-            if is_silent(record) {
-                continue;
+        let mut records = records(bytes, Quotes::Hide).filter(|(_, record)| !is_silent(record));
+        loop {
+            let mut rows = Vec::with_capacity(TOGETHER);
+            let mut asked = Vec::with_capacity(TOGETHER);
+            for (line, record) in records.by_ref().take(TOGETHER) {
+                let (read, line) = match unclosed(record) {
+                    Some(after) => (Err(never_closed(record, after)), line + after),
+                    None => (self.read(record, &mut cells, seat), line),
+                };
+                rows.push((line, record, read.as_ref().map_or(0, |(_, marks)| *marks)));
+                asked.push(read.map(|(asked, _)| asked));
             }
-            piece.rows += 1;
-            let (answered, line) = match unclosed(record) {
-                Some(after) => (Err(never_closed(record, after)), line + after),
-                None => (self.answer(record, &mut cells, seat, &mut piece), line),
-            };
-            if let Err(error) = answered {
-                self.echo(record, &mut piece.bytes);
-                push_csv_problem(&mut piece.bytes, &error.to_string());
+            if rows.is_empty() {
+                break;
+            }
+            piece.rows += rows.len() as u64;
+            for ((line, record, marks), answer) in rows.into_iter().zip(seat.answer(asked)) {
+                match answer {
+                    Ok(answer) => {
+                        piece.bytes.extend_from_slice(record);
+                        push_csv_answer(&mut piece.bytes, &answer);
+                        piece.read |= marks;
+                    }
+                    Err(error) => {
+                        self.echo(record, &mut piece.bytes);
+                        push_csv_problem(&mut piece.bytes, &error.to_string());
+                        piece.note(line, &error);
+                    }
+                }
                 piece.bytes.push(b'\n');
-                piece.note(line, &error);
             }
         }
         self.note_columns(&mut piece);

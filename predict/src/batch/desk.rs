@@ -1,5 +1,6 @@
-//! Answers one row: its op, its point, its machine, the prediction.
+//! Answers rows: the op of each, its point, its machine, the prediction.
 //!
+//! Rows are read one by one and answered many at a time, which a model does sooner.
 //! Machines that rows name are opened once each, whichever thread meets them first. Left to
 //! others: where the fields of a row stand (`csv_rows`, `json_rows`).
 
@@ -83,11 +84,24 @@ pub struct Desk {
     opened: Mutex<BTreeMap<String, Opened>>,
 }
 
+/// A row that was read.
+#[derive(Debug)]
+pub struct Asked {
+    /// Place of its machine among the seat's.
+    machine: usize,
+    point: Point,
+    ask: Ask,
+}
+
 /// One thread's place at the desk: remembers the machine of the row before, which is nearly
 /// always that of the next.
 pub struct Seat<'desk> {
     desk: &'desk Desk,
-    last: Option<(String, Arc<Predictor>)>,
+    /// The machines that its rows asked, each with the name that a row had for it; the usual one
+    /// has none.
+    machines: Vec<(Option<String>, Arc<Predictor>)>,
+    /// Place of the machine of the row before.
+    last: usize,
     chosen: Chosen,
     /// Rows that another dtype answered.
     pub stand_ins: BTreeMap<StandIn, u64>,
@@ -106,7 +120,9 @@ impl Desk {
 
     /// A place for one thread.
     pub fn seat(&self) -> Seat<'_> {
-        Seat { desk: self, last: None, chosen: Chosen::default(), stand_ins: BTreeMap::new() }
+        let machines = self.usual.iter().map(|usual| (None, Arc::clone(usual))).collect();
+        let (chosen, stand_ins) = (Chosen::default(), BTreeMap::new());
+        Seat { desk: self, machines, last: 0, chosen, stand_ins }
     }
 
     /// Names of the parameters of the usual machine's own ops, which are no slips of others.
@@ -134,22 +150,17 @@ impl Desk {
 }
 
 impl Seat<'_> {
-    /// The answer to the row whose fields `get` finds, and the machine that gave it.
+    /// What the row asks whose fields `get` finds.
     ///
     /// # Errors
     /// [`RowError`].
-    pub fn answer(&mut self, get: Lookup<'_, '_>) -> Result<Answered<'_>, RowError> {
+    pub fn read(&mut self, get: Lookup<'_, '_>) -> Result<Asked, RowError> {
         let mut ask = self.desk.ask;
         if let Some(cache) = get("cache").filter(|text| !text.is_empty()) {
             ask.cache = state(cache)?;
         }
-        let named = get("machine").filter(|name| !name.is_empty());
-        self.turn_to(named)?;
-        let predictor = match (&self.last, &self.desk.usual) {
-            (Some((_, predictor)), _) if named.is_some() => predictor,
-            (_, Some(usual)) => usual,
-            _ => return Err(RowError::Machine(Arc::new(MachineError::NotNamed))),
-        };
+        let machine = self.turn_to(get("machine").filter(|name| !name.is_empty()))?;
+        let predictor = &*self.machines[machine].1;
         let point = match &self.desk.op {
             Some(RowOp::Known(op)) => known(op, get, predictor, &mut self.chosen)?,
             Some(RowOp::Custom(op)) => custom(op, get, predictor)?,
@@ -158,21 +169,55 @@ impl Seat<'_> {
                 RowOp::Custom(op) => custom(op, get, predictor)?,
             },
         };
-        let (prediction, stand_in) = predictor.answer(&point, ask)?;
-        if let Some(stand_in) = stand_in {
-            *self.stand_ins.entry(stand_in).or_default() += 1;
-        }
-        let answered_by = stand_in.map(|(_, _, used)| used);
-        Ok(Answered { prediction, machine: &predictor.machine().name, answered_by })
+        Ok(Asked { machine, point, ask })
     }
 
-    /// Opens the machine a row names, if it is not the one of the row before.
-    fn turn_to(&mut self, named: Option<&str>) -> Result<(), RowError> {
-        let Some(name) = named else { return Ok(()) };
-        if self.last.as_ref().is_none_or(|(last, _)| last != name) {
-            self.last = Some((name.to_owned(), self.desk.open(name)?));
+    /// The answers to rows, in order, and the machines that gave them; rows that could not be read
+    /// stay what they are.
+    pub fn answer(
+        &mut self,
+        rows: Vec<Result<Asked, RowError>>,
+    ) -> Vec<Result<Answered<'_>, RowError>> {
+        let Seat { machines, stand_ins, .. } = self;
+        let mut answers = Vec::with_capacity(rows.len());
+        for (machine, (_, predictor)) in machines.iter().enumerate() {
+            let asked = rows.iter().enumerate().filter_map(|(row, asked)| match asked {
+                Ok(asked) if asked.machine == machine => Some((row, (&asked.point, asked.ask))),
+                _ => None,
+            });
+            let (places, questions): (Vec<usize>, Vec<(&Point, Ask)>) = asked.unzip();
+            for (row, answer) in places.into_iter().zip(predictor.answer_all(&questions)) {
+                let answered = answer.map_err(RowError::from).map(|(prediction, stand_in)| {
+                    if let Some(stand_in) = stand_in {
+                        *stand_ins.entry(stand_in).or_default() += 1;
+                    }
+                    let answered_by = stand_in.map(|(_, _, used)| used);
+                    Answered { prediction, machine: &predictor.machine().name, answered_by }
+                });
+                answers.push((row, answered));
+            }
         }
-        Ok(())
+        let unread = rows.into_iter().enumerate();
+        answers.extend(unread.filter_map(|(row, asked)| Some((row, Err(asked.err()?)))));
+        answers.sort_by_key(|(row, _)| *row);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// The place of the machine that a row names, or of the usual one; opened if it is new here.
+    fn turn_to(&mut self, named: Option<&str>) -> Result<usize, RowError> {
+        let is_it = |(name, _): &(Option<String>, _)| name.as_deref() == named;
+        if self.machines.get(self.last).is_some_and(is_it) {
+            return Ok(self.last);
+        }
+        self.last = match (self.machines.iter().position(is_it), named) {
+            (Some(known), _) => known,
+            (None, Some(name)) => {
+                self.machines.push((Some(name.to_owned()), self.desk.open(name)?));
+                self.machines.len() - 1
+            }
+            (None, None) => return Err(RowError::Machine(Arc::new(MachineError::NotNamed))),
+        };
+        Ok(self.last)
     }
 }
 

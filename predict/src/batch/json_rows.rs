@@ -9,16 +9,17 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::blocks::{Quotes, records};
-use super::desk::{RowError, Seat};
+use super::desk::{Answered, Asked, RowError, Seat};
 use super::names;
 use super::output::{APPENDED, push_json_answer, push_json_problem, push_json_text};
-use super::piece::{Piece, Rows};
+use super::piece::{Piece, Rows, TOGETHER};
 
 /// Rows that name their own members.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonRows;
 
 /// The members of a row, in the order they came, values as written.
+#[derive(Default)]
 struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -103,8 +104,12 @@ struct Member<'a> {
     read: Cell<bool>,
 }
 
-fn answer(record: &str, seat: &mut Seat<'_>, piece: &mut Piece) -> Result<(), RowError> {
-    let Members(members) = parse(record)?;
+/// The members of a row that was read, and which of them were needed.
+type Read<'a> = (Members<'a>, Vec<bool>);
+
+fn read<'a>(record: &'a str, seat: &mut Seat<'_>) -> Result<(Asked, Read<'a>), RowError> {
+    let all = parse(record)?;
+    let Members(members) = &all;
     let texts: Vec<Member<'_>> = members
         .iter()
         .map(|(name, value)| Member {
@@ -123,14 +128,23 @@ fn answer(record: &str, seat: &mut Seat<'_>, piece: &mut Piece) -> Result<(), Ro
         found.read.set(true);
         found.text.as_deref()
     };
-    let answer = seat.answer(&get)?;
-    echo(record, &members, &mut piece.bytes);
-    push_json_answer(&mut piece.bytes, &answer);
+    let asked = seat.read(&get)?;
+    let needed = texts.iter().map(|member| member.read.get()).collect();
+    Ok((asked, (all, needed)))
+}
+
+fn write(
+    record: &str,
+    (Members(members), needed): &Read<'_>,
+    answer: &Answered<'_>,
+    piece: &mut Piece,
+) {
+    echo(record, members, &mut piece.bytes);
+    push_json_answer(&mut piece.bytes, answer);
     piece.bytes.extend_from_slice(b"}\n");
-    for member in &texts {
-        piece.columns.see(member.name, member.read.get());
+    for ((name, _), needed) in members.iter().zip(needed) {
+        piece.columns.see(name, *needed);
     }
-    Ok(())
 }
 
 /// A length of attention that may be either.
@@ -197,15 +211,33 @@ impl Rows for JsonRows {
 
     fn answer_all(&self, bytes: &[u8], seat: &mut Seat<'_>) -> Piece {
         let mut piece = Piece::to(bytes);
-        for (line, record) in records(bytes, Quotes::Plain) {
-            if record.iter().all(u8::is_ascii_whitespace) {
-                continue;
+        let mut records = records(bytes, Quotes::Plain)
+            .filter(|(_, record)| !record.iter().all(u8::is_ascii_whitespace))
+            .map(|(line, record)| (line, String::from_utf8_lossy(record)));
+        loop {
+            let texts: Vec<(u64, Cow<'_, str>)> = records.by_ref().take(TOGETHER).collect();
+            if texts.is_empty() {
+                break;
             }
-            piece.rows += 1;
-            let text = String::from_utf8_lossy(record);
-            if let Err(error) = answer(&text, seat, &mut piece) {
-                refuse(&text, &error.to_string(), &mut piece.bytes);
-                piece.note(line, &error);
+            piece.rows += texts.len() as u64;
+            let (mut reads, mut asked) =
+                (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+            for (_, text) in &texts {
+                let (row, members) = match read(text, seat) {
+                    Ok((row, members)) => (Ok(row), members),
+                    Err(error) => (Err(error), Read::default()),
+                };
+                asked.push(row);
+                reads.push(members);
+            }
+            for (((line, text), read), answer) in texts.iter().zip(reads).zip(seat.answer(asked)) {
+                match answer {
+                    Ok(answer) => write(text, &read, &answer, &mut piece),
+                    Err(error) => {
+                        refuse(text, &error.to_string(), &mut piece.bytes);
+                        piece.note(*line, &error);
+                    }
+                }
             }
         }
         piece

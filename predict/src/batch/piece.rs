@@ -8,6 +8,10 @@ use super::desk::{RowError, Seat};
 /// Problems that are kept word for word; the rest are counted.
 pub const PROBLEMS_SHOWN: usize = 20;
 
+/// Rows that are read before they are answered: several blocks of the model's for each of a few
+/// element types, and few enough to stay in a core's cache.
+pub const TOGETHER: usize = 1024;
+
 /// Different names of columns that are kept track of: more than any table has, and a bound on
 /// what rows with ever new names can make of it.
 const NAMES: usize = 256;

@@ -51,6 +51,7 @@ pub fn graph(files: &TraceFiles, stderr: &mut dyn Write) -> Result<Graph, Comman
     let options = ReadOptions {
         allow_truncated: files.allow_truncated,
         allow_unknown_schema: files.allow_unknown_schema,
+        ..ReadOptions::default()
     };
     let loaded = input::load(&files.files, &options)?;
     for note in &loaded.notes {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use kernelgauge_data::{Family, Nanos, Point, fields};
+use kernelgauge_data::{Family, Nanos, Point};
 use kernelgauge_trace::ops::{Distinct, Totals, totals};
 
 use super::answers::Answers;
@@ -19,7 +19,7 @@ pub fn write(
     writeln!(
         out,
         "{:>7} {:>10} {:>10}{model}  {:<10} {:<52}",
-        "calls", "device", "each", "family", "op"
+        "calls", "device", "each", "family", "point"
     )?;
     for (place, line) in lines.iter().enumerate().take(top) {
         row(line, answers, place, out)?;
@@ -40,7 +40,7 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
         format!(" {:>10}", time(answer.map(|answer| answer.time)))
     });
     let (family, what) = match &line.point {
-        Ok(point) => (point.family().name(), described(point)),
+        Ok(point) => (point.family().name(), without_family(point)),
         Err(why) => ("-", format!("{}: {why}", plain(&line.name, 44))),
     };
     writeln!(
@@ -53,19 +53,10 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
     )
 }
 
-/// `bf16 m=4096 n=4096 k=4096`: the parameters that say something.
-pub fn described(point: &Point) -> String {
-    let said = |(name, value): &(_, String)| {
-        let _: &std::borrow::Cow<'_, str> = name;
-        !value.is_empty() && !matches!(value.as_str(), "unstated")
-    };
-    let shown = fields::write_point(point).into_iter().filter(said).map(|(name, value)| match name
-        .as_ref()
-    {
-        "dtype" | "op" | "collective" | "direction" | "phase" => value,
-        _ => format!("{name}={value}"),
-    });
-    shown.collect::<Vec<String>>().join(" ")
+/// `bf16 batch=1 m=4096 n=4096 k=4096`: the family has a column of its own.
+fn without_family(point: &Point) -> String {
+    let text = point.to_string();
+    text.split_once(' ').map_or(text.clone(), |(_, rest)| rest.to_owned())
 }
 
 fn share(part: f64, whole: f64) -> String {

@@ -37,8 +37,9 @@ pub fn describe(
     let mut ordered = communications.to_vec();
     ordered.sort_by_key(|communication| launched(graph, communication.task));
     let mut counts: HashMap<Option<GroupId>, u64> = HashMap::new();
+    let mut addresses = Addresses::default();
     for communication in ordered {
-        let mut collective = facts(graph, rank, communication, source);
+        let mut collective = facts(graph, rank, communication, source, &mut addresses);
         let between_two =
             matches!(collective.kind, Some(CollectiveKind::Send | CollectiveKind::Receive));
         if !between_two && collective.sequence.is_none() {
@@ -68,6 +69,7 @@ fn facts(
     rank: u32,
     communication: Communication,
     source: &Source<'_>,
+    addresses: &mut Addresses,
 ) -> Collective {
     let recording = source.recording;
     let call = graph.task(communication.task).call;
@@ -88,7 +90,18 @@ fn facts(
     };
     let kind = of_name(names.text(facts.name)).or(by_kernel);
     let mut collective = from_facts(graph, facts, names, kind, stated_by);
-    collective.group = Some(group(graph, rank, facts, names, recording));
+    let place = addresses.place(names.text(facts.group));
+    collective.group = match place {
+        None => Some(group(graph, rank, facts, names, recording)),
+        Some(place) => graph.ranks[rank as usize].world_size.map(|world| {
+            let name = if place == 0 { String::new() } else { format!("#{place}") };
+            everybody(graph, &name, world)
+        }),
+    };
+    if place.is_some() {
+        // Counted by the process over all its groups, waits included.
+        collective.sequence = None;
+    }
     if collective.bytes_in.is_none() {
         let ranged = from_range(graph, rank, call, by_kernel);
         collective.bytes_in = ranged.bytes_in;
@@ -176,7 +189,7 @@ fn from_range(
         dtype,
         bytes_in,
         bytes_out,
-        group: world.map(|world| everybody(graph, world)),
+        group: world.map(|world| everybody(graph, "", world)),
         sequence: None,
         split_in: Symbol::EMPTY,
         split_out: Symbol::EMPTY,
@@ -198,16 +211,28 @@ fn range_within(graph: &Graph, op: CallId) -> Option<CallId> {
         .map(|(place, _)| CallId(place as u32))
 }
 
-/// The group of all ranks, for recordings that name no groups.
-fn everybody(graph: &mut Graph, world: u32) -> GroupId {
+/// Groups that a rank names by an address of its memory, as execution traces before schema 1.0.3
+/// do: it differs between ranks, so the order of their first use stands for it.
+#[derive(Default)]
+struct Addresses(Vec<u64>);
+
+impl Addresses {
+    /// The place of a name that is an address.
+    fn place(&mut self, name: &str) -> Option<usize> {
+        let address = name.parse().ok().filter(|&number: &u64| number > u64::from(u32::MAX))?;
+        Some(self.0.iter().position(|&known| known == address).unwrap_or_else(|| {
+            self.0.push(address);
+            self.0.len() - 1
+        }))
+    }
+}
+
+/// A group of all ranks, for recordings that do not say which ranks it has.
+fn everybody(graph: &mut Graph, name: &str, world: u32) -> GroupId {
+    let name = graph.names.symbol(name);
     find_group(
         graph,
-        Group {
-            name: Symbol::EMPTY,
-            description: Symbol::EMPTY,
-            size: Some(world),
-            ranks: (0..world).collect(),
-        },
+        Group { name, description: Symbol::EMPTY, size: Some(world), ranks: (0..world).collect() },
     )
 }
 

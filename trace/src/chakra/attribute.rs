@@ -24,8 +24,14 @@ pub const STREAM: &str = "stream";
 pub const THREAD: &str = "tid";
 /// Ours: when it began, in nanoseconds since the first node of the rank.
 pub const EXACT_START: &str = "start_time_ns";
-/// Ours: how long it took, in nanoseconds.
+/// Ours: how long it takes of its own, in nanoseconds: what it waits for other nodes is not in it.
 pub const EXACT_DURATION: &str = "duration_ns";
+/// Ours: how long it took when it was recorded, waiting included, in nanoseconds.
+pub const RECORDED_DURATION: &str = "recorded_duration_ns";
+/// Ours: what kind of task it is, `kernel` or `gap` for example.
+pub const TASK_KIND: &str = "task_kind";
+/// Ours: the step of training.
+pub const STEP: &str = "step";
 
 impl ChakraNode {
     /// The value of an attribute.
@@ -68,6 +74,23 @@ impl ChakraNode {
             AttributeValue::String(text) => Some(text.clone()),
             _ => self.integer(name).map(|value| value.to_string()),
         }
+    }
+
+    /// The stream of work on a device; its thread where only that is stated, as older writers do.
+    pub fn stream(&self) -> Option<i64> {
+        self.integer(STREAM).or_else(|| self.integer(THREAD))
+    }
+
+    /// When it began, in nanoseconds: exactly where we wrote it, to the microsecond otherwise.
+    pub fn exact_start(&self) -> u64 {
+        let rounded = self.start_time_micros.saturating_mul(1000);
+        self.count(EXACT_START).unwrap_or(rounded)
+    }
+
+    /// How long it took, in nanoseconds: exactly where we wrote it, to the microsecond otherwise.
+    pub fn exact_duration(&self) -> u64 {
+        let rounded = self.duration_micros.saturating_mul(1000);
+        self.count(EXACT_DURATION).unwrap_or(rounded)
     }
 
     /// Whether the host does it; none where the writer did not say.

@@ -4,11 +4,13 @@
 //! wrote, [`write()`] gives it back, and [`rules`] says what a strict consumer would not take.
 
 pub mod attribute;
+pub mod export;
 mod json;
 mod json_node;
 mod list;
 mod message;
 mod read;
+pub mod rules;
 mod unknown;
 mod value;
 mod write;

@@ -30,12 +30,15 @@ impl fmt::Display for Micros {
     }
 }
 
-/// When the first event of any rank began: files of different ranks count from the same moment,
-/// and numbers stay small enough for a double to hold nanoseconds.
+/// The whole microsecond in which the first event of any rank began: files of different ranks
+/// count from the same moment, and numbers stay small enough for a double to hold nanoseconds.
+/// Readers that round to microseconds then round as they would with the recording itself.
 pub(super) fn origin(graph: &Graph) -> Moment {
     let calls = graph.calls.iter().filter_map(|call| call.timing);
     let tasks = graph.tasks.iter().filter_map(|task| task.timing);
-    calls.chain(tasks).map(|Timing { start, .. }| start).min().unwrap_or_default()
+    let starts = calls.chain(tasks).map(|Timing { start, .. }| start);
+    let first = starts.min().unwrap_or_default();
+    first.shifted(-first.get().rem_euclid(1000))
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 
 use kernelgauge_data::{DataSet, ExitStatus, Family};
 use kernelgauge_model::{
-    BasisChoice, EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate,
+    BasisChoice, EvaluateOptions, Evaluation, EvaluationRow, Peer, Split, evaluate, evaluate_among,
 };
 
 use super::figures::{self, Figure, Limit, PeerFigure};
 use crate::args::Format;
 use crate::args::evaluate::{EvaluateArguments, HeldOut, Part};
 use crate::commands::Surroundings;
-use crate::commands::fit::lenders;
+use crate::commands::fit::{lenders, others};
 use crate::error::{CommandError, UsageError, print};
 use crate::finish;
 
@@ -24,7 +24,7 @@ pub(super) fn run(
     arguments: &EvaluateArguments,
     around: &mut Surroundings<'_>,
 ) -> Result<ExitStatus, CommandError> {
-    data.records.retain(|record| chosen.contains(&record.point.family()));
+    only(chosen, &mut data);
     // Read before the fits: a mistake in a file must not cost their time.
     let peers: Vec<PeerFigure> =
         arguments.peers.as_deref().map_or(Ok(Vec::new()), figures::read)?;
@@ -37,6 +37,8 @@ pub(super) fn run(
         same_machine(&data, repeat)?;
     }
     let lenders = lenders(&data, &arguments.borrow)?;
+    let mut among = others(&data, &arguments.among)?;
+    among.iter_mut().for_each(|data| only(chosen, data));
     let options = EvaluateOptions {
         seed: arguments.seed,
         bands: arguments.bands.clone(),
@@ -46,7 +48,12 @@ pub(super) fn run(
         basis: basis(arguments.basis),
         detail: arguments.detail.parse()?,
     };
-    let mut evaluation = evaluate(&data, &options);
+    let mut evaluation = if among.is_empty() {
+        evaluate(&data, &options)
+    } else {
+        among.insert(0, data);
+        evaluate_among(&among, &options)
+    };
     set_beside(&mut evaluation, &peers);
     let text = match arguments.format {
         Format::Table => evaluation.table(),
@@ -59,6 +66,11 @@ pub(super) fn run(
         return Ok(ExitStatus::Findings);
     }
     Ok(judge(&evaluation, &limits, chosen, &options.splits, around))
+}
+
+/// Leaves the families `chosen` in `data`.
+fn only(chosen: &[Family], data: &mut DataSet) {
+    data.records.retain(|record| chosen.contains(&record.point.family()));
 }
 
 /// Another machine's times are no second measurement of this one's.
@@ -86,6 +98,7 @@ fn splits(asked: &[HeldOut]) -> Vec<Split> {
         HeldOut::FarFrontier => Split::FarFrontier,
         HeldOut::WideFrontier => Split::WideFrontier,
         HeldOut::Ranks => Split::Ranks,
+        HeldOut::FewPoints => Split::FewPoints,
         HeldOut::FewShot => Split::FewShot,
         HeldOut::UnseenMachine => Split::UnseenMachine,
     };

@@ -7,9 +7,11 @@
 //! it has arrived, and several trees descend in step, so that their loads overlap.
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
+use super::block::{BLOCK, Blocked};
 use super::grow::{Node, Tree};
-use crate::terms::FEATURES;
+use crate::terms::{FEATURES, Features};
 
 /// Leaf answers are multiples of this log ratio: a hundredth of a per mille.
 pub(crate) const LEAF_STEP: f64 = 1e-5;
@@ -38,13 +40,24 @@ struct Packed {
     next: u32,
 }
 
+/// Fewest rows that a block answers sooner than the walk does row by row.
+const LEAST_OF_BLOCK: usize = 40;
+
 /// Fitted trees.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Forest {
     base: f64,
     nodes: Vec<Packed>,
     /// Root and longest path of every tree.
     trees: Vec<(u32, u8)>,
+    /// The same for blocks of rows, where it can be; derived at the first block.
+    blocked: OnceLock<Option<Blocked>>,
+}
+
+impl PartialEq for Forest {
+    fn eq(&self, other: &Self) -> bool {
+        (self.base, &self.nodes, &self.trees) == (other.base, &other.nodes, &other.trees)
+    }
 }
 
 impl Packed {
@@ -71,7 +84,7 @@ impl Packed {
 impl Forest {
     /// No trees: answers `base`.
     pub(super) fn new(base: f64) -> Self {
-        Forest { base, nodes: Vec::new(), trees: Vec::new() }
+        Forest { base, nodes: Vec::new(), trees: Vec::new(), blocked: OnceLock::new() }
     }
 
     /// What is answered before any tree is asked.
@@ -85,6 +98,7 @@ impl Forest {
         if root + tree.nodes.len() > MOST_NODES {
             return Err("more nodes than a forest can hold");
         }
+        self.blocked = OnceLock::new();
         let mut longest = 0;
         let mut next_place = root + 1;
         let mut queue = VecDeque::from([(0, 0)]);
@@ -112,7 +126,6 @@ impl Forest {
     /// The nodes of a tree breadth first, children by their place in it.
     pub(super) fn tree(&self, index: usize) -> Vec<Node> {
         let root = self.trees[index].0 as usize;
-        let end = self.trees.get(index + 1).map_or(self.nodes.len(), |next| next.0 as usize);
         let node = |packed: &Packed| match packed.slot() {
             FEATURES => {
                 let steps = f64::from(packed.threshold) / LEAF_STEP;
@@ -123,7 +136,34 @@ impl Forest {
                 Node::Split { feature, threshold: packed.threshold, first_child }
             }
         };
-        self.nodes[root..end].iter().map(node).collect()
+        self.nodes_of(index).iter().map(node).collect()
+    }
+
+    /// The answers of a tree's leaves breadth first.
+    pub(super) fn leaves(&self, index: usize) -> Vec<f32> {
+        let leaves = self.nodes_of(index).iter().filter(|packed| packed.slot() == FEATURES);
+        leaves.map(|packed| packed.threshold).collect()
+    }
+
+    fn nodes_of(&self, index: usize) -> &[Packed] {
+        let root = self.trees[index].0 as usize;
+        let end = self.trees.get(index + 1).map_or(self.nodes.len(), |next| next.0 as usize);
+        &self.nodes[root..end]
+    }
+
+    /// The answers for the features of at most [`BLOCK`] rows, in order; beyond the rows there is
+    /// nothing of meaning. The same to the last bit as [`Forest::answer`] row by row.
+    pub(crate) fn answer_block(&self, rows: &[Features]) -> [f64; BLOCK] {
+        if rows.len() >= LEAST_OF_BLOCK
+            && let Some(blocked) = self.blocked.get_or_init(|| Blocked::of(self))
+        {
+            return blocked.answer(rows);
+        }
+        let mut answers = [self.base; BLOCK];
+        for (answer, row) in answers.iter_mut().zip(rows) {
+            *answer = self.answer(row.slots());
+        }
+        answers
     }
 
     /// The answer for the features in `slots`. Never allocates.

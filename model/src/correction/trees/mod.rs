@@ -4,15 +4,17 @@
 //! LightGBM grows them (Ke et al., NIPS 2017): [`params`] holds the hyper-parameters and their
 //! checks, [`bins`] cuts features into bins, [`histogram`] counts residuals by bin, [`grow`] grows
 //! one tree, [`forest`] holds the fitted trees in a form that predicts in a microsecond or two,
-//! [`text`] writes and reads them.
+//! [`block`] in one that predicts many rows at a time, [`text`] writes and reads them.
 
 mod bins;
+mod block;
 mod forest;
 mod grow;
 mod histogram;
 mod params;
 mod text;
 
+pub(crate) use block::BLOCK;
 pub(crate) use forest::Forest;
 pub(crate) use params::TreesParams;
 pub(crate) use text::ForestText;

@@ -4,15 +4,17 @@
 //! them differs by a factor that hardly changes with the size. So a size measured in another
 //! dtype alone becomes a point of this one: the factor is the weighted median of what the two
 //! curves differ by around that size, taken at the points of either, which cancels what chords
-//! cut off. Where other machines can guide the curve (`guide`), their sizes become points too.
+//! cut off. Where other machines can guide the curve (`guide`), their sizes become points too; a curve
+//! of few points gets what they say together (`prior`).
 
 use std::collections::BTreeMap;
 
-use kernelgauge_data::{Dtype, Point};
+use kernelgauge_data::{CollectivePoint, Dtype, Point};
 
 use super::guide::{Curves, guided};
 use super::knots::Knot;
-use super::samples::{Place, Sample, by_place, on_chord};
+use super::prior::{self, FEW, Kind};
+use super::samples::{Place, Sample, Samples, by_place, on_chord};
 use crate::rows::Row;
 
 /// Standard deviation, in logarithms of bytes (2.5 octaves), around which two curves are
@@ -31,8 +33,8 @@ const ALIKE: f64 = 0.3;
 type Offsets = BTreeMap<(Place, Dtype), Vec<(f64, f64)>>;
 
 /// The curves of a variant by place, each in order of its bytes: from `rows`, from `kin`, which
-/// are rows of the same collective in other dtypes, and from `sources`, each the rows of the
-/// same variant on another machine.
+/// are rows of the same collective in other dtypes, and from `sources`, each the rows of all
+/// collectives on another machine.
 pub(super) fn curves(
     rows: &[Row<'_>],
     kin: &[Row<'_>],
@@ -42,13 +44,17 @@ pub(super) fn curves(
         return BTreeMap::new();
     };
     let reduces = first.collective.reduces();
-    let of_dtype = |rows: &[Row<'_>]| -> Curves {
-        let all = by_place(rows).into_iter();
-        let same = all.filter(|((_, dtype), _)| *dtype == first.dtype);
-        same.map(|((place, _), samples)| (place, samples)).collect()
+    let variant = |rows: &[Row<'_>]| -> Curves {
+        let is_same = |row: &&Row<'_>| {
+            matches!(row.point, Point::Collective(point)
+                if (point.collective, point.dtype, point.imbalance)
+                    == (first.collective, first.dtype, first.imbalance))
+        };
+        let same: Vec<Row<'_>> = rows.iter().filter(is_same).cloned().collect();
+        by_place(&same).into_iter().map(|((place, _), samples)| (place, samples)).collect()
     };
-    let own = of_dtype(rows);
-    let path = guided(&own, &sources.iter().map(|rows| of_dtype(rows)).collect::<Vec<_>>());
+    let own = variant(rows);
+    let path = path(&own, first, sources, variant);
     let kin = by_place(kin);
     let ours = |of: &Curves, place: &Place| of.get(place).cloned().unwrap_or_default();
     let offsets: Offsets = if reduces {
@@ -75,6 +81,26 @@ pub(super) fn curves(
         (place, points(&ours(&own, &place), &path, moved, reduces))
     };
     places.into_iter().map(curve).collect()
+}
+
+/// What is to be expected between our own points: chords, or the course of other machines.
+fn path(
+    own: &Curves,
+    of: &CollectivePoint,
+    sources: &[&[Row<'_>]],
+    variant: impl Fn(&[Row<'_>]) -> Curves,
+) -> Curves {
+    let mut path = guided(own, &sources.iter().map(|rows| variant(rows)).collect::<Vec<_>>());
+    let is_few = |samples: &Samples| (2..=FEW).contains(&samples.len());
+    if sources.is_empty() || !own.values().any(is_few) {
+        return path;
+    }
+    let lent = prior::lent(sources);
+    for (place, samples) in own.iter().filter(|(_, samples)| is_few(samples)) {
+        let kind = Kind::of(of, *place);
+        path.insert(*place, prior::completed(samples, &kind, &lent));
+    }
+    path
 }
 
 /// The points of one curve: our own, those of other dtypes, and those of the path between.
@@ -156,7 +182,6 @@ fn stand_in(theirs: &Sample, path: &[Sample], reduces: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::Samples;
     use super::*;
     use crate::math::{exp, ln};
 

@@ -2,7 +2,7 @@
 //!
 //! The closed form is the minimum of two smooth knees (`knee`): what the analytical term alone
 //! says, and the course below the smallest size. The curve runs through the measured points and
-//! those that other dtypes and machines stand in for (`knots`, `borrowed`, `guide`), saturates beyond the largest, and
+//! those that other dtypes and machines stand in for (`knots`, `borrowed`, `guide`, `prior`), saturates beyond the largest, and
 //! is shifted to rank counts that were not measured (`ranks`). Which of the two an answer takes
 //! is left to `variant`.
 
@@ -10,6 +10,7 @@ mod borrowed;
 mod guide;
 mod knee;
 mod knots;
+mod prior;
 mod ranks;
 mod samples;
 
@@ -235,9 +236,25 @@ impl CollectiveTerm {
     }
 }
 
+/// Where every curve of `rows` has few points: what the collectives of `machines`, a slice each,
+/// exceed by what the others would have said of them from as few. Empty where a curve has more.
+pub(crate) fn tried(rows: &[Row<'_>], machines: &[&[Row<'_>]]) -> Vec<f64> {
+    let Some(Point::Collective(first)) = rows.first().map(|row| row.point) else {
+        return Vec::new();
+    };
+    let own: Vec<(prior::Kind, usize)> = samples::by_place(rows)
+        .into_iter()
+        .map(|((place, _), samples)| (prior::Kind::of(first, place), samples.len()))
+        .collect();
+    if own.iter().any(|(_, points)| *points > prior::FEW) {
+        return Vec::new();
+    }
+    prior::tried(&own, &prior::lent(machines))
+}
+
 /// Fits one curve per (nodes, ranks). `kin` are rows of the same collective in other dtypes;
-/// `sources` rows of the same variant on other machines, a slice each, which guide the curves
-/// between the points where they prove to.
+/// `sources` rows of collectives on other machines, a slice each, which guide the curves between
+/// the points where they prove to, or where there are few points.
 pub(super) fn fit(
     rows: &[Row<'_>],
     kin: &[Row<'_>],

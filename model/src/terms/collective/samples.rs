@@ -16,7 +16,7 @@ use crate::rows::Row;
 const DISAGREEMENT: f64 = 0.05;
 
 /// One measured size.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sample {
     pub bytes: u64,
     pub log_bytes: f64,
