@@ -8,12 +8,12 @@
 
 pub mod build;
 pub mod chakra;
-mod document;
 pub mod error;
 pub mod execution;
 pub mod graph;
 pub mod input;
 pub mod inspect;
+mod json;
 pub mod kineto;
 pub mod names;
 pub mod ops;

@@ -2,13 +2,11 @@
 
 use std::io::Read;
 
-use super::buffer::{Buffer, Place};
 use super::intake::Intake;
 use super::job;
-use super::mend::mend;
-use super::scan::Scan;
 use super::wire::WireEvent;
 use crate::TraceError;
+use crate::json::{Buffer, Place, Scan, mend};
 use crate::options::ReadOptions;
 
 /// The longest single event in bytes. Real ones have a few hundred; ops with long lists of
@@ -97,8 +95,7 @@ impl<'a, R: Read> Document<'a, R> {
     }
 
     fn error(&self, place: Place, problem: impl Into<String>, hint: &str) -> TraceError {
-        let place = format!("byte {}, line {}", place.byte, place.line);
-        TraceError::content(self.source_name, place, problem, hint)
+        TraceError::content(self.source_name, place.to_string(), problem, hint)
     }
 
     /// The next byte that is no blank, not consumed; none at the end.

@@ -3,6 +3,7 @@
 //! Only what was not consumed is held. Bytes that are no UTF-8 are replaced and counted, so
 //! that parsers see text. What the text means is left to others.
 
+use std::fmt;
 use std::io::{self, Read};
 
 /// Bytes asked of the reader at a time: large enough that an event cut by the end of the
@@ -10,7 +11,7 @@ use std::io::{self, Read};
 const CHUNK: usize = 256 * 1024;
 
 /// Text of a file, from where parsing stands to as far as was read.
-pub(super) struct Buffer<R> {
+pub(crate) struct Buffer<R> {
     reader: R,
     scratch: Vec<u8>,
     /// Bytes at the front of `scratch` that begin a character which was not read to its end.
@@ -31,15 +32,21 @@ pub(super) struct Buffer<R> {
 
 /// Where something is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Bytes before it.
     pub byte: u64,
     /// Its line, from 1.
     pub line: u64,
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "byte {}, line {}", self.byte, self.line)
+    }
+}
+
 impl<R: Read> Buffer<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Buffer {
             reader,
             scratch: vec![0; CHUNK],
@@ -56,27 +63,27 @@ impl<R: Read> Buffer<R> {
     }
 
     /// What was read and not consumed.
-    pub(super) fn rest(&self) -> &str {
+    pub(crate) fn rest(&self) -> &str {
         self.text.get(self.start..).unwrap_or("")
     }
 
     /// Moves on by `bytes` of [`rest`](Self::rest).
-    pub(super) fn consume(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         self.start = self.text.len().min(self.start + bytes);
     }
 
     /// How many bytes that are no UTF-8 were replaced.
-    pub(super) fn broken(&self) -> u64 {
+    pub(crate) fn broken(&self) -> u64 {
         self.broken
     }
 
     /// Whether compressed data ended before its end.
-    pub(super) fn cut(&self) -> bool {
+    pub(crate) fn cut(&self) -> bool {
         self.cut
     }
 
     /// Where parsing stands.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let consumed = self.text.get(..self.start).unwrap_or("");
         Place {
             byte: (self.passed + consumed.len() as u64).saturating_sub(self.grown),
@@ -85,7 +92,7 @@ impl<R: Read> Buffer<R> {
     }
 
     /// Reads on, at least doubling what is held, and says whether anything came.
-    pub(super) fn fill(&mut self) -> io::Result<bool> {
+    pub(crate) fn fill(&mut self) -> io::Result<bool> {
         let consumed = self.text.get(..self.start).unwrap_or("");
         self.passed += consumed.len() as u64;
         self.lines += line_feeds(consumed);
