@@ -12,7 +12,7 @@ mod communication;
 mod groups;
 mod idle;
 mod micros;
-mod order;
+pub(super) mod order;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -165,8 +165,8 @@ impl Export<'_> {
         }
         attributes.push(Attribute::uint64(attribute::EXACT_START, self.start(unit)));
         attributes.push(Attribute::uint64(attribute::EXACT_DURATION, unit.duration));
-        let recorded = task.timing.map_or(0, |timing| timing.duration.get());
-        if recorded != unit.duration && !unit.idle {
+        let recorded = task.timing.map_or(0, |timing| timing.end().since(unit.starts).get());
+        if recorded != unit.duration && unit.is_last && !unit.idle {
             attributes.push(Attribute::uint64(attribute::RECORDED_DURATION, recorded));
         }
         let kind = if unit.idle { "idle" } else { kind_name(task.kind) };
