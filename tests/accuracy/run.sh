@@ -156,7 +156,8 @@ cat <<'TEXT'
 Of each curve (machine, collective, type, ranks) the smallest, the largest and the middle size are
 known, the rest is asked; all other machines lend that are not of the same source (`calibrate
 evaluate --among`). First the machines that ship, then posted nccl-tests logs: machines of one
-node, and of several.
+node, and of several. The weights of lenders were chosen on the machines that ship and on a half of
+the repositories: for these the figures are not blind.
 TEXT
 posted=$work/posted
 sh "$here/posted.sh" "$datasets/nccl_public/nccl_public.csv" "$posted" "$calibrate"

@@ -11,6 +11,7 @@ mod ahead;
 mod archive;
 mod folder;
 mod format;
+mod link;
 mod name;
 mod opened;
 mod ranks;
