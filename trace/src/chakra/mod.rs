@@ -1,6 +1,6 @@
 //! Chakra traces: nodes with stated dependencies, as simulators such as ASTRA-sim take them.
 //!
-//! A [`ChakraTrace`] is one rank, message by message. [`read`] and [`read_json`] take what others
+//! A [`ChakraTrace`] is one rank, message by message. [`read()`] and [`read_json`] take what others
 //! wrote, [`write()`] gives it back, and [`rules`] says what a strict consumer would not take.
 //! [`graph()`] links ranks into one graph, [`export`] makes traces of a graph.
 

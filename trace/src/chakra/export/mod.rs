@@ -6,7 +6,8 @@
 //! computation that takes as long as was recorded, and counted with the reason.
 //!
 //! What Chakra cannot say: that a kernel waits for the start of its launch (it waits for the end
-//! of the call here), and how long launches take to arrive.
+//! of the call here, or of the part of it before the kernel began), and how long launches take to
+//! arrive.
 
 mod communication;
 mod groups;
@@ -50,7 +51,7 @@ pub struct Exported {
     pub uneven: u64,
     /// Tasks without times, which take none.
     pub untimed: u64,
-    /// Calls that launch and wait, which became two nodes.
+    /// Calls that launch and then wait or go on, which became two nodes.
     pub split: u64,
     /// Times in which a stream or thread was idle for no known reason, as nodes of their own.
     pub unexplained_idle: u64,
