@@ -57,7 +57,9 @@ pub fn graph(files: &TraceFiles, stderr: &mut dyn Write) -> Result<Graph, Comman
     for note in &loaded.notes {
         writeln!(stderr, "note: {note}")?;
     }
-    Ok(build::graph(loaded.recordings, loaded.executions))
+    let graph = build::graph(loaded.recordings, loaded.executions);
+    build::check(&graph)?;
+    Ok(graph)
 }
 
 /// What to know about the recording, each with its remedy.
