@@ -26,7 +26,7 @@ mod tests;
 mod translate;
 mod untangle;
 
-pub use links::Links;
+pub use links::{Links, check};
 
 use crate::execution::ExecutionTrace;
 use crate::graph::Graph;

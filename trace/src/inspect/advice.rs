@@ -14,10 +14,6 @@ pub struct Advice {
     pub hint: Option<&'static str>,
 }
 
-/// Under this share of operators found, an execution trace and a recording do not belong
-/// together.
-pub const NODES_NEEDED: f64 = 0.9;
-
 /// Everything to know about a graph's recordings.
 pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
     let mut advice = Vec::new();
@@ -94,7 +90,6 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
         );
     }
     collectives(graph, &mut say);
-    nodes(graph, &mut say);
     reading(graph, &mut say);
     let unexplained = ranks.iter().flat_map(|rank| &rank.steps).fold((0, 0), |sum, step| {
         (sum.0 + step.idle.unexplained.get(), sum.1 + step.timing.duration.get())
@@ -142,24 +137,6 @@ fn collectives(graph: &Graph, say: Say<'_>) {
                 graph.rendezvous.len()
             ),
             Some("give the traces of all ranks"),
-        );
-    }
-}
-
-fn nodes(graph: &Graph, say: Say<'_>) {
-    let links = &graph.links;
-    if links.nodes_wanted == 0 {
-        return;
-    }
-    let share = links.nodes as f64 / links.nodes_wanted as f64;
-    if share < NODES_NEEDED {
-        say(
-            "unmatched_nodes",
-            format!("only {:.1} % of the execution traces' operators were found", 100.0 * share),
-            Some(
-                "record both in the same step; PyTorch 2.1 and later number ops alike in both \
-                 (`Record function id`)",
-            ),
         );
     }
 }
