@@ -12,6 +12,7 @@ mod document;
 pub mod error;
 pub mod execution;
 pub mod graph;
+mod hash;
 pub mod input;
 pub mod inspect;
 pub mod kineto;
