@@ -61,14 +61,32 @@ cat <<'TEXT'
 `calibrate evaluate data/machines/NAME`: the thinned tables that ship, fitted as they ship; the band
 0.2..0.4 of their points and lines.
 TEXT
-# The bars of products are those of the full tables.
-grep -v ',gemm,' "$here/bars.csv" >"$work/bars-shipped.csv"
+# The bars of products are those of the full tables, those of single points of collectives below.
+grep -v -e ',gemm,' -e ',collective,all,point,' "$here/bars.csv" >"$work/bars-shipped.csv"
 bars=$work/bars-shipped.csv
 for folder in "$root"/data/machines/*/; do
     name=$(basename "$folder")
     printf '\n## %s\n\n' "$name"
     evaluate "$name" "$folder" --bands 0.2..0.4 \
         --splits point,line,every_second,sister_dtype,frontier,far_frontier,wide_frontier,ranks
+done
+
+cat <<'TEXT'
+
+# Every single point of collectives
+
+A band of points holds the same ten or so (ranks, bytes) out of every collective and type, and a
+switch of protocols among them moves the share that intervals cover by ten points and more. So each fifth
+is held out in turn here, every point once.
+TEXT
+grep -e '^machine,' -e ',collective,all,point,' "$here/bars.csv" >"$work/bars-points.csv"
+bars=$work/bars-points.csv
+for folder in "$root"/data/machines/*-*/; do
+    name=$(basename "$folder")
+    [ -f "$folder/collective.csv" ] || continue
+    printf '\n## %s, collectives\n\n' "$name"
+    evaluate "$name-points" "$folder" --ops collective --splits point \
+        --bands 0..0.2,0.2..0.4,0.4..0.6,0.6..0.8,0.8..1
 done
 
 bars=$here/bars.csv
@@ -156,7 +174,8 @@ cat <<'TEXT'
 Of each curve (machine, collective, type, ranks) the smallest, the largest and the middle size are
 known, the rest is asked; all other machines lend that are not of the same source (`calibrate
 evaluate --among`). First the machines that ship, then posted nccl-tests logs: machines of one
-node, and of several.
+node, and of several. The weights of lenders were chosen on the machines that ship and on a half of
+the repositories: for these the figures are not blind.
 TEXT
 posted=$work/posted
 sh "$here/posted.sh" "$datasets/nccl_public/nccl_public.csv" "$posted" "$calibrate"

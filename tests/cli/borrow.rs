@@ -96,6 +96,11 @@ fn what_cannot_lend_is_refused_with_a_hint() {
         "lender is the data set itself",
         "borrow from other machines",
     );
+    refused(
+        "evaluate lender --among lender",
+        "lender is the data set itself",
+        "borrow from other machines",
+    );
     // Copies depend on the host: no machine lends them.
     refused("fit described --borrow copies", nothing, state);
     describe(&folder, "");

@@ -16,6 +16,7 @@ mod made_up_machine;
 mod predict;
 mod predict_batch;
 mod predict_collectives;
+mod predict_convert;
 mod predict_mistakes;
 #[path = "../../cuda/tests/kernels/processor.rs"]
 mod processor;

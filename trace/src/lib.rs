@@ -8,13 +8,13 @@
 
 pub mod build;
 pub mod chakra;
-mod document;
 pub mod error;
 pub mod execution;
 pub mod graph;
 mod hash;
 pub mod input;
 pub mod inspect;
+mod json;
 pub mod kineto;
 pub mod names;
 pub mod ops;

@@ -11,7 +11,7 @@ use std::io::Write;
 
 use kernelgauge_data::ExitStatus;
 use kernelgauge_trace::inspect::{Inspection, inspect};
-use kernelgauge_trace::{Graph, ReadOptions, build, input};
+use kernelgauge_trace::{Graph, ReadOptions, input};
 
 pub use table::plain;
 
@@ -57,7 +57,7 @@ pub fn graph(files: &TraceFiles, stderr: &mut dyn Write) -> Result<Graph, Comman
     for note in &loaded.notes {
         writeln!(stderr, "note: {note}")?;
     }
-    Ok(build::graph(loaded.recordings, loaded.executions))
+    Ok(loaded.into_graph()?)
 }
 
 /// What to know about the recording, each with its remedy.

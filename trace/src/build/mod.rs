@@ -51,9 +51,14 @@ pub fn graph(recordings: Vec<Recording>, executions: Vec<ExecutionTrace>) -> Gra
     for execution in executions.into_iter().flatten() {
         alone::add(&mut graph, &execution);
     }
-    meet::tie(&mut graph);
-    untangle::untangle(&mut graph);
+    meet(&mut graph);
     graph
+}
+
+/// Lets ranks meet, and takes out what contradicts itself.
+pub(crate) fn meet(graph: &mut Graph) {
+    meet::tie(graph);
+    untangle::untangle(graph);
 }
 
 fn by_rank(recordings: Vec<Recording>) -> Vec<(u32, Recording)> {

@@ -1,10 +1,12 @@
 //! Chakra traces: nodes with stated dependencies, as simulators such as ASTRA-sim take them.
 //!
-//! A [`ChakraTrace`] is one rank, message by message. [`read`] and [`read_json`] take what others
+//! A [`ChakraTrace`] is one rank, message by message. [`read()`] and [`read_json`] take what others
 //! wrote, [`write()`] gives it back, and [`rules`] says what a strict consumer would not take.
+//! [`graph()`] links ranks into one graph, [`export`] makes traces of a graph.
 
 pub mod attribute;
 pub mod export;
+mod graph;
 mod json;
 mod json_node;
 mod list;
@@ -20,6 +22,7 @@ mod json_tests;
 #[cfg(test)]
 mod tests;
 
+pub use graph::graph;
 pub use json::read_json;
 pub use list::{
     BoolList, BytesList, DoubleList, Fixed32List, Fixed64List, FloatList, Int32List, Int64List,

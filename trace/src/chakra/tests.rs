@@ -132,3 +132,21 @@ fn fields_of_later_schemas_are_counted() {
     let trace = read("a.et", &[0u8, 4, 0x08, 9, 0x60, 1][..]).unwrap();
     assert_eq!((trace.nodes[0].id, trace.unknown_fields), (9, 1));
 }
+
+#[test]
+fn broken_bytes_end_in_an_error_or_a_trace() {
+    let whole = bytes(&everything());
+    let mut read_all_the_same = 0;
+    for place in 0..whole.len() {
+        for value in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut broken = whole.clone();
+            broken[place] = value;
+            if let Ok(trace) = read("a.et", broken.as_slice()) {
+                read_all_the_same += 1;
+                rules::check(&trace);
+                let _ = graph(vec![(None, trace)]);
+            }
+        }
+    }
+    assert!(read_all_the_same > 0);
+}

@@ -11,8 +11,8 @@ use super::schema::{self, Form};
 use super::tree::{self, Loose};
 use super::written::{WrittenNode, WrittenValues};
 use super::{collective, group, value};
-use crate::document::{Document, Piece};
 use crate::error::TraceError;
+use crate::json::{Document, Piece};
 use crate::names::{Names, Symbol};
 use crate::options::ReadOptions;
 use crate::recording::FactsId;
@@ -37,14 +37,14 @@ pub fn read(
     loop {
         match document.next()? {
             Piece::Property(key) if key == "schema" => {
-                let schema: String = serde_json::from_str(&document.text()).unwrap_or_default();
+                let schema: String = serde_json::from_str(document.text()).unwrap_or_default();
                 collector.form = Some(schema::form(&schema, source_name, options)?);
                 collector.trace.schema = schema;
             }
             Piece::Property(_) => {}
             Piece::Element(number) => {
                 let place = document.place();
-                collector.take(&document.text()).map_err(|problem| TraceError::Content {
+                collector.take(document.text()).map_err(|problem| TraceError::Content {
                     source_name: source_name.to_owned(),
                     place: format!("element {number} of nodes ({place})"),
                     problem,
@@ -54,7 +54,7 @@ pub fn read(
             Piece::End => break,
         }
     }
-    let mut oddities = document.oddities().clone();
+    let mut oddities = document.oddities();
     oddities.read = collector.loose.len() as u64;
     collector.trace.oddities = oddities;
     collector.finished(options)

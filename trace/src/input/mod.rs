@@ -11,6 +11,7 @@ mod ahead;
 mod archive;
 mod folder;
 mod format;
+mod link;
 mod name;
 mod opened;
 mod ranks;
@@ -43,10 +44,10 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-/// A Chakra trace, which does not state its rank.
+/// A Chakra trace; those of others do not state their rank.
 #[derive(Debug)]
 pub struct LoadedChakra {
-    /// The rank, by the name of the file or its place.
+    /// The rank, by the content, else by the name of the file or its place.
     pub rank: Option<StatedRank>,
     /// The trace.
     pub trace: ChakraTrace,
@@ -163,9 +164,9 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Takes a Chakra trace, which does not state its rank.
+    /// Takes a Chakra trace; those of others do not state their rank.
     fn chakra(&mut self, trace: ChakraTrace) {
-        let rank = name::rank(&trace.source);
+        let rank = trace.stated_rank().or_else(|| name::rank(&trace.source));
         self.loaded.chakras.push(LoadedChakra { rank, trace });
     }
 }

@@ -2,13 +2,11 @@
 
 use std::io::Read;
 
-use super::buffer::{Buffer, Place};
 use super::intake::Intake;
 use super::job;
-use super::mend::mend;
-use super::scan::Scan;
 use super::wire::WireEvent;
 use crate::TraceError;
+use crate::json::{BYTE_ORDER_MARK, Buffer, Place, Scan, mend, replaced};
 use crate::options::ReadOptions;
 
 /// The longest single event in bytes. Real ones have a few hundred; ops with long lists of
@@ -21,9 +19,6 @@ const LONGEST_DESCRIPTION: usize = 16 * 1024 * 1024;
 
 /// The longest text or number that is kept as a property, in bytes.
 const LONGEST_PROPERTY: usize = 4 * 1024;
-
-/// How some writers begin a file in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 const CUT_HINT: &str = "the profiler was probably ended while it wrote; \
                         `--allow-truncated` reads the events that are complete";
@@ -96,8 +91,7 @@ impl<'a, R: Read> Document<'a, R> {
     }
 
     fn error(&self, place: Place, problem: impl Into<String>, hint: &str) -> TraceError {
-        let place = format!("byte {}, line {}", place.byte, place.line);
-        TraceError::content(self.source_name, place, problem, hint)
+        TraceError::content(self.source_name, place.to_string(), problem, hint)
     }
 
     /// The next byte that is no blank, not consumed; none at the end.
@@ -344,20 +338,6 @@ fn take<R: Read>(
     if intake.take(event).is_err() && odd.is_none() {
         *odd = Some((buffer.place(), event.name.0.clone().into_owned()));
     }
-}
-
-/// Bytes as text, and how many sequences that are no UTF-8 were replaced.
-fn replaced(bytes: &[u8]) -> (String, u64) {
-    let mut text = String::with_capacity(bytes.len());
-    let mut broken = 0;
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        if !chunk.invalid().is_empty() {
-            text.push(char::REPLACEMENT_CHARACTER);
-            broken += 1;
-        }
-    }
-    (text, broken)
 }
 
 /// The text that a JSON text stands for; a number or word stands for itself.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::mend::mend;
+use crate::json::mend;
 use crate::recording::{RankSource, RecordedDevice, RecordedGroup, Recording, StatedRank};
 
 /// Top-level objects and lists that are understood; all others are passed over.

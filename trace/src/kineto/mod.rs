@@ -7,15 +7,12 @@
 //!
 //! Left to others: opening and unpacking files (`input`), and what belongs to what (`build`).
 
-mod buffer;
 mod document;
 mod facts;
 mod intake;
 mod job;
 mod kind;
-mod mend;
 mod scalar;
-mod scan;
 mod wire;
 
 use std::io::Read;
@@ -49,9 +46,8 @@ pub fn read(
     let set_aside = oddities.absurd_durations + oddities.untimed;
     if set_aside * TOLERATED > oddities.read + set_aside {
         let timed = oddities.read + set_aside;
-        let (place, name) = odd.map_or_else(Default::default, |(place, name)| {
-            (format!("byte {}, line {}", place.byte, place.line), name)
-        });
+        let (place, name) =
+            odd.map_or_else(Default::default, |(place, name)| (place.to_string(), name));
         let problem = format!(
             "{set_aside} of {timed} timed events have durations or times that cannot be \
              (negative, longer than 1e6 s, or no number); the first is {name:?}"

@@ -19,6 +19,8 @@ pub struct Oddities {
     pub untimed: u64,
     /// Events set aside: of a category or phase that this reader does not know.
     pub unknown_kinds: u64,
+    /// Dependencies on nodes that are not there (Chakra); they give no edges.
+    pub unknown_dependencies: u64,
     /// Elements of the list of events that are no objects.
     pub no_events: u64,
     /// Functions of Python that were not kept.

@@ -6,13 +6,14 @@
 //! computation that takes as long as was recorded, and counted with the reason.
 //!
 //! What Chakra cannot say: that a kernel waits for the start of its launch (it waits for the end
-//! of the call here), and how long launches take to arrive.
+//! of the call here, or of the part of it before the kernel began), and how long launches take to
+//! arrive.
 
 mod communication;
 mod groups;
 mod idle;
 mod micros;
-mod order;
+pub(super) mod order;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -50,7 +51,7 @@ pub struct Exported {
     pub uneven: u64,
     /// Tasks without times, which take none.
     pub untimed: u64,
-    /// Calls that launch and wait, which became two nodes.
+    /// Calls that launch and then wait or go on, which became two nodes.
     pub split: u64,
     /// Times in which a stream or thread was idle for no known reason, as nodes of their own.
     pub unexplained_idle: u64,
@@ -165,8 +166,8 @@ impl Export<'_> {
         }
         attributes.push(Attribute::uint64(attribute::EXACT_START, self.start(unit)));
         attributes.push(Attribute::uint64(attribute::EXACT_DURATION, unit.duration));
-        let recorded = task.timing.map_or(0, |timing| timing.duration.get());
-        if recorded != unit.duration && !unit.idle {
+        let recorded = task.timing.map_or(0, |timing| timing.end().since(unit.starts).get());
+        if recorded != unit.duration && unit.is_last && !unit.idle {
             attributes.push(Attribute::uint64(attribute::RECORDED_DURATION, recorded));
         }
         let kind = if unit.idle { "idle" } else { kind_name(task.kind) };

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 /// The places `0..count`, each behind those that an arrow leads from, otherwise by `key`. Places
 /// that wait for each other, and those behind them, are left out.
-pub(super) fn sort<K: Ord>(
+pub(in crate::chakra) fn sort<K: Ord>(
     count: usize,
     arrows: &[(usize, usize)],
     key: impl Fn(usize) -> K,

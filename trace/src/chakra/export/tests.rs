@@ -86,6 +86,20 @@ fn a_call_that_launches_what_it_waits_for_is_two_nodes() {
 }
 
 #[test]
+fn a_launch_that_returns_late_does_not_hold_its_work() {
+    let mut graph = sample::graph();
+    graph.tasks[1].timing = graph.tasks[1]
+        .timing
+        .map(|timing| crate::graph::Timing { duration: Nanos::new(10_000), ..timing });
+    let (trace, exported) = exported(&graph);
+    let launch = named(&trace, "cudaLaunchKernel");
+    let rest = named(&trace, "cudaLaunchKernel (wait)");
+    assert_eq!(named(&trace, "gemm").data_dependencies, [launch.id]);
+    assert_eq!((launch.exact_duration(), rest.exact_duration()), (7_001, 2_999));
+    assert_eq!((rest.exact_start(), exported.split), (12_001, 1));
+}
+
+#[test]
 fn what_is_not_replayed_is_computation_with_a_reason() {
     let reason = |change: &dyn Fn(&mut crate::graph::Collective)| {
         let mut graph = sample::graph();

@@ -2,7 +2,7 @@
 
 /// How far a value was followed.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     begun: bool,
     depth: u64,
     in_text: bool,
@@ -16,7 +16,7 @@ impl Scan {
     ///
     /// A number or word ends before what cannot belong to it, so its end is not seen at the end
     /// of a piece.
-    pub(super) fn advance(&mut self, piece: &[u8]) -> Option<usize> {
+    pub(crate) fn advance(&mut self, piece: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(&byte) = piece.get(at) {
             at += 1;
@@ -60,7 +60,7 @@ impl Scan {
     }
 
     /// Whether the value may end where the file ends: numbers and words do.
-    pub(super) fn may_end(&self) -> bool {
+    pub(crate) fn may_end(&self) -> bool {
         self.scalar
     }
 }

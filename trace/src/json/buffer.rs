@@ -2,14 +2,18 @@
 //!
 //! Only what was not consumed is held. What the bytes mean is left to others.
 
+use std::fmt;
 use std::io::{self, Read};
 
 /// Bytes asked of the reader at a time: few enough for the cache of a core, and so many that an
 /// event cut by the end of the window, which is parsed twice, is one of hundreds.
 const CHUNK: usize = 256 * 1024;
 
+/// How some writers begin a file in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes of a file, from where parsing stands to as far as was read.
-pub(super) struct Buffer<R> {
+pub(crate) struct Buffer<R> {
     reader: R,
     /// What is held lies in `start..end`.
     bytes: Vec<u8>,
@@ -25,15 +29,21 @@ pub(super) struct Buffer<R> {
 
 /// Where something is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Bytes before it.
     pub byte: u64,
     /// Its line, from 1.
     pub line: u64,
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "byte {}, line {}", self.byte, self.line)
+    }
+}
+
 impl<R: Read> Buffer<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Buffer {
             reader,
             bytes: Vec::new(),
@@ -47,22 +57,22 @@ impl<R: Read> Buffer<R> {
     }
 
     /// What was read and not consumed.
-    pub(super) fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Moves on by `bytes` of [`rest`](Self::rest).
-    pub(super) fn consume(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         self.start = self.end.min(self.start + bytes);
     }
 
     /// Whether compressed data ended before its end.
-    pub(super) fn cut(&self) -> bool {
+    pub(crate) fn cut(&self) -> bool {
         self.cut
     }
 
     /// Where parsing stands.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let consumed = self.bytes.get(..self.start).unwrap_or_default();
         Place {
             byte: self.passed + consumed.len() as u64,
@@ -71,7 +81,7 @@ impl<R: Read> Buffer<R> {
     }
 
     /// Reads on, at least doubling what is held, and says whether anything came.
-    pub(super) fn fill(&mut self) -> io::Result<bool> {
+    pub(crate) fn fill(&mut self) -> io::Result<bool> {
         let consumed = self.bytes.get(..self.start).unwrap_or_default();
         self.passed += consumed.len() as u64;
         self.lines += line_feeds(consumed);
@@ -104,6 +114,20 @@ impl<R: Read> Buffer<R> {
         }
         Ok(())
     }
+}
+
+/// Bytes as text, and how many sequences that are no UTF-8 were replaced.
+pub(crate) fn replaced(bytes: &[u8]) -> (String, u64) {
+    let mut text = String::with_capacity(bytes.len());
+    let mut broken = 0;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            broken += 1;
+        }
+    }
+    (text, broken)
 }
 
 /// Line feeds of some bytes: every byte of a file is looked at, so they are counted in bytes,
@@ -139,6 +163,12 @@ mod tests {
         assert!(!buffer.fill().unwrap());
         assert_eq!(buffer.rest(), b"y");
         assert_eq!(buffer.place(), Place { byte: 3, line: 2 });
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced_and_counted() {
+        assert_eq!(replaced("a\u{1f600}".as_bytes()), ("a\u{1f600}".to_owned(), 0));
+        assert_eq!(replaced(b"x\xffy\xf0\x9f"), ("x\u{fffd}y\u{fffd}".to_owned(), 2));
     }
 
     #[test]

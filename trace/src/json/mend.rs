@@ -5,7 +5,7 @@
 
 /// A value, mended, and what was done to it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Mended {
+pub(crate) struct Mended {
     /// The value as strict JSON.
     pub text: String,
     /// Bytes of the original.
@@ -19,8 +19,8 @@ pub(super) struct Mended {
     pub no_numbers: u64,
 }
 
-/// Mends the object or list at the beginning of `text`; none if its end was not reached.
-pub(super) fn mend(text: &str) -> Option<Mended> {
+/// Mends the value at the beginning of `text`; none if its end was not reached.
+pub(crate) fn mend(text: &str) -> Option<Mended> {
     let mut mended = Mended::default();
     let mut depth = 0u64;
     // Where in the mended text a comma stands after which only blanks came.
@@ -32,6 +32,10 @@ pub(super) fn mend(text: &str) -> Option<Mended> {
             '"' => {
                 comma = None;
                 rest = mend_text(rest, &mut mended)?;
+                if depth == 0 {
+                    mended.used = text.len() - rest.len();
+                    return Some(mended);
+                }
                 continue;
             }
             '{' | '[' => {
@@ -49,7 +53,9 @@ pub(super) fn mend(text: &str) -> Option<Mended> {
             _ if first.is_ascii_whitespace() => {}
             _ => {
                 comma = None;
-                let end = rest.find(|c: char| ",:]}[{\"".contains(c) || c.is_ascii_whitespace())?;
+                let end = rest.find(|c: char| ",:]}[{\"".contains(c) || c.is_ascii_whitespace());
+                // A number or word that is the whole value has no other end.
+                let end = if depth == 0 { end.unwrap_or(rest.len()) } else { end? };
                 let (token, after) = rest.split_at_checked(end)?;
                 if is_no_number(token) {
                     mended.text.push_str("null");
@@ -58,6 +64,10 @@ pub(super) fn mend(text: &str) -> Option<Mended> {
                     mended.text.push_str(token);
                 }
                 rest = after;
+                if depth == 0 {
+                    mended.used = text.len() - rest.len();
+                    return Some(mended);
+                }
                 continue;
             }
         }
@@ -169,10 +179,11 @@ mod tests {
 
     #[test]
     fn what_has_no_end_is_not_mended() {
-        for text in ["{", "{\"a", "{\"a\\", "{\"a\\u12", "{\"a\": Na", "[[1], ", ""] {
+        for text in ["{", "{\"a", "{\"a\\", "{\"a\\u12", "{\"a\": Na", "[[1], ", "\"a", ""] {
             assert_eq!(mend(text), None, "{text}");
         }
         assert_eq!(mend("{} ,").map(|mended| mended.used), Some(2));
+        assert_eq!(mend("NaN").map(|mended| mended.text), Some("null".to_owned()));
     }
 
     #[test]

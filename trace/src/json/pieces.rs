@@ -6,17 +6,13 @@
 //! whose limit on nesting stands.
 //!
 //! What writers get wrong is mended and counted: raw control characters in texts, bytes that
-//! are no UTF-8, and `NaN` and infinities, which become texts.
+//! are no UTF-8, and `NaN` and infinities, which become `null`.
 
-mod buffer;
-mod mend;
-mod scan;
-
-use std::borrow::Cow;
 use std::io::Read;
 
-use self::buffer::Buffer;
-use self::scan::{Scan, Seen};
+use serde::de::IgnoredAny;
+
+use super::{BYTE_ORDER_MARK, Buffer, Place, Scan, mend, replaced};
 use crate::error::TraceError;
 use crate::recording::Oddities;
 
@@ -44,29 +40,16 @@ enum Inside {
 
 /// A JSON document, read piece by piece.
 pub(crate) struct Document<R> {
+    source_name: String,
     buffer: Buffer<R>,
     list: &'static str,
     allow_cut: bool,
     inside: Inside,
     bare: bool,
     elements: u64,
-    seen: Seen,
-    value: (usize, usize),
+    value: String,
     begin: Place,
     oddities: Oddities,
-}
-
-/// Where something lies.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    byte: u64,
-    line: u64,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "byte {}, line {}", self.byte, self.line)
-    }
 }
 
 impl<R: Read> Document<R> {
@@ -74,15 +57,15 @@ impl<R: Read> Document<R> {
     /// list counts as complete up to its last whole element.
     pub fn new(source_name: &str, reader: R, list: &'static str, allow_cut: bool) -> Self {
         Document {
-            buffer: Buffer::new(source_name, reader),
+            source_name: source_name.to_owned(),
+            buffer: Buffer::new(reader),
             list,
             allow_cut,
             inside: Inside::Start,
             bare: false,
             elements: 0,
-            seen: Seen::default(),
-            value: (0, 0),
-            begin: Place::default(),
+            value: String::new(),
+            begin: Place { byte: 0, line: 1 },
             oddities: Oddities::default(),
         }
     }
@@ -108,22 +91,15 @@ impl<R: Read> Document<R> {
     }
 
     /// The value at hand as JSON, mended where needed.
-    pub fn text(&mut self) -> Cow<'_, str> {
-        let bytes = self.buffer.slice(self.value.0, self.value.1);
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => {
-                let text = String::from_utf8_lossy(bytes).into_owned();
-                self.oddities.broken_characters +=
-                    text.chars().filter(|&c| c == char::REPLACEMENT_CHARACTER).count() as u64;
-                Cow::Owned(text)
-            }
-        };
-        if self.seen.needs_mending() {
-            Cow::Owned(mend::mended(&text, &mut self.oddities))
-        } else {
-            text
+    pub fn text(&mut self) -> &str {
+        let strict = serde_json::from_str::<IgnoredAny>(&self.value).is_ok();
+        if !strict && let Some(mended) = mend(&self.value) {
+            self.oddities.control_characters += mended.control_characters;
+            self.oddities.broken_characters += mended.broken_characters;
+            self.oddities.no_numbers += mended.no_numbers;
+            self.value = mended.text;
         }
+        &self.value
     }
 
     /// Where the value at hand begins.
@@ -132,17 +108,15 @@ impl<R: Read> Document<R> {
     }
 
     /// What was mended so far.
-    pub fn oddities(&self) -> &Oddities {
-        &self.oddities
-    }
-
-    /// The name of the file.
-    pub fn source_name(&self) -> &str {
-        self.buffer.source_name()
+    pub fn oddities(&self) -> Oddities {
+        self.oddities.clone()
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
-        self.buffer.skip_byte_order_mark()?;
+        self.fill()?;
+        if self.buffer.rest().starts_with(BYTE_ORDER_MARK) {
+            self.buffer.consume(BYTE_ORDER_MARK.len());
+        }
         match self.significant()? {
             Some(b'{') => self.inside = Inside::Object,
             Some(b'[') => {
@@ -151,9 +125,9 @@ impl<R: Read> Document<R> {
                 self.oddities.bare_list = true;
             }
             Some(_) => return Err(self.wrong("this is no JSON object", "")),
-            None => return Err(TraceError::unusable(self.source_name(), "the file is empty", "")),
+            None => return Err(TraceError::unusable(&self.source_name, "the file is empty", "")),
         }
-        self.buffer.advance(1);
+        self.buffer.consume(1);
         Ok(())
     }
 
@@ -161,34 +135,37 @@ impl<R: Read> Document<R> {
         match self.significant()? {
             Some(b'"') => {}
             Some(b'}') => {
-                self.buffer.advance(1);
+                self.buffer.consume(1);
                 return self.finish().map(Some);
             }
             Some(_) => return Err(self.wrong("expected a key in quotes or `}`", "")),
-            None => return self.cut().map(Some),
+            None => return self.cut(self.buffer.place()).map(Some),
         }
         if !self.take_value()? {
-            return self.cut().map(Some);
+            return self.cut(self.begin).map(Some);
         }
-        let key: String = match serde_json::from_str(&self.text()) {
+        let key: String = match serde_json::from_str(self.text()) {
             Ok(key) => key,
             Err(error) => return Err(self.wrong(&format!("this is no key: {error}"), "")),
         };
         if self.significant()? != Some(b':') {
-            return match self.buffer.peek()? {
-                None => self.cut().map(Some),
+            return match self.significant()? {
+                None => self.cut(self.buffer.place()).map(Some),
                 Some(_) => Err(self.wrong(&format!("expected `:` after the key `{key}`"), "")),
             };
         }
-        self.buffer.advance(1);
+        self.buffer.consume(1);
         let first = self.significant()?;
         if key == self.list && first == Some(b'[') {
-            self.buffer.advance(1);
+            self.buffer.consume(1);
             self.inside = Inside::List;
             return Ok(None);
         }
-        if first.is_none() || !self.take_value()? {
-            return self.cut().map(Some);
+        if first.is_none() {
+            return self.cut(self.buffer.place()).map(Some);
+        }
+        if !self.take_value()? {
+            return self.cut(self.begin).map(Some);
         }
         Ok(Some(Piece::Property(key)))
     }
@@ -196,7 +173,7 @@ impl<R: Read> Document<R> {
     fn element(&mut self) -> Result<Option<Piece>, TraceError> {
         match self.significant()? {
             Some(b']') => {
-                self.buffer.advance(1);
+                self.buffer.consume(1);
                 if self.bare {
                     return self.finish().map(Some);
                 }
@@ -205,62 +182,67 @@ impl<R: Read> Document<R> {
             }
             Some(b'}' | b':') => return Err(self.wrong("expected an element or `]`", "")),
             Some(_) => {}
-            None => return self.cut().map(Some),
+            None => return self.cut(self.buffer.place()).map(Some),
         }
         if !self.take_value()? {
-            return self.cut().map(Some);
+            return self.cut(self.begin).map(Some);
         }
         self.elements += 1;
         Ok(Some(Piece::Element(self.elements - 1)))
     }
 
-    /// Goes behind the value that begins here and marks it; whether it is whole.
+    /// Takes the value that begins here; whether it is whole.
     fn take_value(&mut self) -> Result<bool, TraceError> {
-        let (byte, line) = self.buffer.position();
-        self.begin = Place { byte, line };
+        self.begin = self.buffer.place();
+        let mut bytes = Vec::new();
         let mut scan = Scan::default();
         loop {
-            if let Some(end) = scan.feed(self.buffer.rest()) {
-                self.seen = scan.seen();
-                self.value = self.buffer.mark(end);
-                return Ok(true);
+            let rest = self.buffer.rest();
+            let end = scan.advance(rest);
+            let piece = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            bytes.extend_from_slice(piece);
+            let used = piece.len();
+            self.buffer.consume(used);
+            if end.is_some() {
+                return Ok(self.whole(&bytes));
             }
-            if self.buffer.rest().len() > LONGEST_VALUE_BYTES {
+            if bytes.len() > LONGEST_VALUE_BYTES {
                 let problem = format!("a value of more than {LONGEST_VALUE_BYTES} bytes");
                 return Err(self.wrong(&problem, "a quotation mark or bracket may be missing"));
             }
-            if !self.buffer.more()? {
+            if !self.fill()? {
                 // A number or word at the very end has no other end.
-                let rest = self.buffer.rest().len();
-                if scan.may_end_here() && self.bare {
-                    self.seen = scan.seen();
-                    self.value = self.buffer.mark(rest);
-                    return Ok(true);
-                }
-                return Ok(false);
+                return Ok(scan.may_end() && self.bare && self.whole(&bytes));
             }
         }
+    }
+
+    /// Keeps the value at hand, which is whole.
+    fn whole(&mut self, bytes: &[u8]) -> bool {
+        let (text, broken) = replaced(bytes);
+        self.value = text;
+        self.oddities.broken_characters += broken;
+        true
     }
 
     /// The next byte that is neither blank nor comma.
     fn significant(&mut self) -> Result<Option<u8>, TraceError> {
         loop {
             let rest = self.buffer.rest();
-            let blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',');
-            match rest.iter().position(|byte| !blank(byte)) {
-                Some(count) => {
-                    self.buffer.advance(count);
-                    return self.buffer.peek();
-                }
-                None => {
-                    let count = rest.len();
-                    self.buffer.advance(count);
-                    if !self.buffer.more()? {
-                        return Ok(None);
-                    }
-                }
+            let blank = |byte: &&u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',');
+            let blanks = rest.iter().take_while(blank).count();
+            let next = rest.get(blanks).copied();
+            self.buffer.consume(blanks);
+            if next.is_some() || !self.fill()? {
+                return Ok(next);
             }
         }
+    }
+
+    fn fill(&mut self) -> Result<bool, TraceError> {
+        self.buffer
+            .fill()
+            .map_err(|error| TraceError::Read { source_name: self.source_name.clone(), error })
     }
 
     fn finish(&mut self) -> Result<Piece, TraceError> {
@@ -274,7 +256,7 @@ impl<R: Read> Document<R> {
         }
     }
 
-    fn cut(&mut self) -> Result<Piece, TraceError> {
+    fn cut(&mut self, at: Place) -> Result<Piece, TraceError> {
         if self.allow_cut && self.elements > 0 {
             self.inside = Inside::End;
             self.oddities.cut = true;
@@ -282,20 +264,13 @@ impl<R: Read> Document<R> {
         }
         let problem =
             format!("the file ends inside the document, after {} elements", self.elements);
-        Err(self.wrong(
-            &problem,
-            "whoever wrote it may have been stopped: `--allow-truncated` reads what is complete",
-        ))
+        let hint =
+            "whoever wrote it may have been stopped: `--allow-truncated` reads what is complete";
+        Err(TraceError::content(&self.source_name, at.to_string(), problem, hint))
     }
 
-    fn wrong(&mut self, problem: &str, hint: &str) -> TraceError {
-        let (byte, line) = self.buffer.position();
-        TraceError::Content {
-            source_name: self.source_name().to_owned(),
-            place: Place { byte, line }.to_string(),
-            problem: problem.to_owned(),
-            hint: (!hint.is_empty()).then(|| hint.to_owned()),
-        }
+    fn wrong(&self, problem: &str, hint: &str) -> TraceError {
+        TraceError::content(&self.source_name, self.buffer.place().to_string(), problem, hint)
     }
 }
 
