@@ -11,6 +11,7 @@ pub mod chakra;
 pub mod error;
 pub mod execution;
 pub mod graph;
+mod hash;
 pub mod input;
 pub mod inspect;
 mod json;

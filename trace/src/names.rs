@@ -1,7 +1,8 @@
 //! Texts that occur again and again, kept once: names of ops and kernels, texts of shapes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use crate::hash::FastMap;
 
 /// A text of a [`Names`], as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,12 +27,12 @@ impl Symbol {
 #[derive(Debug, Clone)]
 pub struct Names {
     texts: Vec<Arc<str>>,
-    symbols: HashMap<Arc<str>, Symbol>,
+    symbols: FastMap<Arc<str>, Symbol>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        let mut names = Names { texts: Vec::new(), symbols: HashMap::new() };
+        let mut names = Names { texts: Vec::new(), symbols: FastMap::default() };
         names.symbol("");
         names
     }

@@ -1,31 +1,28 @@
-//! A window of text that moves over a file: filled from a reader, emptied by a parser.
+//! A window of bytes that moves over a file: filled from a reader, emptied by a parser.
 //!
-//! Only what was not consumed is held. Bytes that are no UTF-8 are replaced and counted, so
-//! that parsers see text. What the text means is left to others.
+//! Only what was not consumed is held. What the bytes mean is left to others.
 
 use std::fmt;
 use std::io::{self, Read};
 
-/// Bytes asked of the reader at a time: large enough that an event cut by the end of the
-/// window, which is parsed twice, is one of hundreds.
+/// Bytes asked of the reader at a time: few enough for the cache of a core, and so many that an
+/// event cut by the end of the window, which is parsed twice, is one of hundreds.
 const CHUNK: usize = 256 * 1024;
 
-/// Text of a file, from where parsing stands to as far as was read.
+/// How some writers begin a file in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Bytes of a file, from where parsing stands to as far as was read.
 pub(crate) struct Buffer<R> {
     reader: R,
-    scratch: Vec<u8>,
-    /// Bytes at the front of `scratch` that begin a character which was not read to its end.
-    begun: usize,
-    text: String,
-    /// Consumed bytes of `text`.
+    /// What is held lies in `start..end`.
+    bytes: Vec<u8>,
     start: usize,
-    /// Bytes of the file before `text`.
+    end: usize,
+    /// Bytes of the file before `bytes`.
     passed: u64,
-    /// Line feeds of the file before `text`.
+    /// Line feeds of the file before `bytes`.
     lines: u64,
-    /// Bytes by which texts grew where characters were replaced.
-    grown: u64,
-    broken: u64,
     ended: bool,
     cut: bool,
 }
@@ -49,32 +46,24 @@ impl<R: Read> Buffer<R> {
     pub(crate) fn new(reader: R) -> Self {
         Buffer {
             reader,
-            scratch: vec![0; CHUNK],
-            begun: 0,
-            text: String::new(),
+            bytes: Vec::new(),
             start: 0,
+            end: 0,
             passed: 0,
             lines: 0,
-            grown: 0,
-            broken: 0,
             ended: false,
             cut: false,
         }
     }
 
     /// What was read and not consumed.
-    pub(crate) fn rest(&self) -> &str {
-        self.text.get(self.start..).unwrap_or("")
+    pub(crate) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Moves on by `bytes` of [`rest`](Self::rest).
     pub(crate) fn consume(&mut self, bytes: usize) {
-        self.start = self.text.len().min(self.start + bytes);
-    }
-
-    /// How many bytes that are no UTF-8 were replaced.
-    pub(crate) fn broken(&self) -> u64 {
-        self.broken
+        self.start = self.end.min(self.start + bytes);
     }
 
     /// Whether compressed data ended before its end.
@@ -84,73 +73,68 @@ impl<R: Read> Buffer<R> {
 
     /// Where parsing stands.
     pub(crate) fn place(&self) -> Place {
-        let consumed = self.text.get(..self.start).unwrap_or("");
+        let consumed = self.bytes.get(..self.start).unwrap_or_default();
         Place {
-            byte: (self.passed + consumed.len() as u64).saturating_sub(self.grown),
+            byte: self.passed + consumed.len() as u64,
             line: self.lines + 1 + line_feeds(consumed),
         }
     }
 
     /// Reads on, at least doubling what is held, and says whether anything came.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
-        let consumed = self.text.get(..self.start).unwrap_or("");
+        let consumed = self.bytes.get(..self.start).unwrap_or_default();
         self.passed += consumed.len() as u64;
         self.lines += line_feeds(consumed);
-        self.text.drain(..self.start);
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
         self.start = 0;
-        let before = self.text.len();
+        let before = self.end;
         let wanted = before + before.max(CHUNK);
-        while !self.ended && self.text.len() < wanted {
-            self.read()?;
+        if self.bytes.len() < wanted {
+            self.bytes.resize(wanted, 0);
         }
-        Ok(self.text.len() > before)
+        while !self.ended && self.end < wanted {
+            self.read(wanted)?;
+        }
+        Ok(self.end > before)
     }
 
-    fn read(&mut self) -> io::Result<()> {
-        let space = self.scratch.get_mut(self.begun..).unwrap_or(&mut []);
-        let count = match self.reader.read(space) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+    fn read(&mut self, wanted: usize) -> io::Result<()> {
+        let space = self.bytes.get_mut(self.end..wanted).unwrap_or_default();
+        match self.reader.read(space) {
+            Ok(0) => self.ended = true,
+            Ok(count) => self.end = wanted.min(self.end + count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // A compressed file that was cut: what came so far may still be wanted.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 self.cut = true;
-                0
+                self.ended = true;
             }
             Err(error) => return Err(error),
-        };
-        self.ended = count == 0;
-        let held = self.begun + count;
-        let mut from = 0;
-        self.begun = 0;
-        while from < held {
-            let bytes = self.scratch.get(from..held).unwrap_or(&[]);
-            let error = match std::str::from_utf8(bytes) {
-                Ok(text) => {
-                    self.text.push_str(text);
-                    return Ok(());
-                }
-                Err(error) => error,
-            };
-            let (valid, rest) = bytes.split_at_checked(error.valid_up_to()).unwrap_or((&[], bytes));
-            self.text.push_str(std::str::from_utf8(valid).unwrap_or(""));
-            from += valid.len();
-            if error.error_len().is_none() && !self.ended {
-                self.begun = rest.len();
-                self.scratch.copy_within(from..held, 0);
-                return Ok(());
-            }
-            let length = error.error_len().unwrap_or(rest.len()).max(1);
-            self.text.push(char::REPLACEMENT_CHARACTER);
-            self.grown += (char::REPLACEMENT_CHARACTER.len_utf8() - length.min(3)) as u64;
-            self.broken += 1;
-            from += length;
         }
         Ok(())
     }
 }
 
-fn line_feeds(text: &str) -> u64 {
-    text.bytes().filter(|&byte| byte == b'\n').count() as u64
+/// Bytes as text, and how many sequences that are no UTF-8 were replaced.
+pub(crate) fn replaced(bytes: &[u8]) -> (String, u64) {
+    let mut text = String::with_capacity(bytes.len());
+    let mut broken = 0;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            broken += 1;
+        }
+    }
+    (text, broken)
+}
+
+/// Line feeds of some bytes: every byte of a file is looked at, so they are counted in bytes,
+/// many at once, and summed before one overflows.
+fn line_feeds(bytes: &[u8]) -> u64 {
+    let in_few = |few: &[u8]| few.iter().fold(0u8, |sum, &byte| sum + u8::from(byte == b'\n'));
+    bytes.chunks(u8::MAX as usize).map(|few| u64::from(in_few(few))).sum()
 }
 
 #[cfg(test)]
@@ -170,20 +154,21 @@ mod tests {
     }
 
     #[test]
-    fn characters_cut_between_reads_are_whole_and_broken_ones_replaced() {
-        let bytes = "a\u{e9}\n\u{1f600}".as_bytes().to_vec();
-        let mut buffer = Buffer::new(Trickle(&bytes));
+    fn what_is_held_is_what_was_not_consumed() {
+        let mut buffer = Buffer::new(Trickle(b"x\xff\ny"));
         assert!(buffer.fill().unwrap());
-        assert_eq!(buffer.rest(), "a\u{e9}\n\u{1f600}");
-        assert_eq!(buffer.broken(), 0);
-
-        let mut buffer = Buffer::new(Trickle(b"x\xff\ny\xf0\x9f"));
-        assert!(buffer.fill().unwrap());
-        assert_eq!(buffer.rest(), "x\u{fffd}\ny\u{fffd}");
-        assert_eq!(buffer.broken(), 2);
-        buffer.consume("x\u{fffd}\ny".len());
-        assert_eq!(buffer.place().line, 2);
+        assert_eq!(buffer.rest(), b"x\xff\ny");
+        buffer.consume(3);
+        assert_eq!(buffer.place(), Place { byte: 3, line: 2 });
         assert!(!buffer.fill().unwrap());
+        assert_eq!(buffer.rest(), b"y");
+        assert_eq!(buffer.place(), Place { byte: 3, line: 2 });
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced_and_counted() {
+        assert_eq!(replaced("a\u{1f600}".as_bytes()), ("a\u{1f600}".to_owned(), 0));
+        assert_eq!(replaced(b"x\xffy\xf0\x9f"), ("x\u{fffd}y\u{fffd}".to_owned(), 2));
     }
 
     #[test]
@@ -197,5 +182,6 @@ mod tests {
         let place = buffer.place();
         assert_eq!(place.byte as usize, CHUNK + 2);
         assert_eq!(place.line as usize, 1 + text[..CHUNK + 2].matches('\n').count());
+        assert_eq!(line_feeds(&[b'\n'; 1000]), 1000);
     }
 }

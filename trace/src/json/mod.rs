@@ -9,7 +9,7 @@ mod mend;
 mod pieces;
 mod scan;
 
-pub(crate) use buffer::{Buffer, Place};
+pub(crate) use buffer::{BYTE_ORDER_MARK, Buffer, Place, replaced};
 pub(crate) use mend::mend;
 pub(crate) use pieces::{Document, Piece};
 pub(crate) use scan::Scan;

@@ -12,7 +12,7 @@ use std::io::Read;
 
 use serde::de::IgnoredAny;
 
-use super::{Buffer, Place, Scan, mend};
+use super::{BYTE_ORDER_MARK, Buffer, Place, Scan, mend, replaced};
 use crate::error::TraceError;
 use crate::recording::Oddities;
 
@@ -109,15 +109,13 @@ impl<R: Read> Document<R> {
 
     /// What was mended so far.
     pub fn oddities(&self) -> Oddities {
-        let mut oddities = self.oddities.clone();
-        oddities.broken_characters += self.buffer.broken();
-        oddities
+        self.oddities.clone()
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
         self.fill()?;
-        if self.buffer.rest().starts_with('\u{feff}') {
-            self.buffer.consume('\u{feff}'.len_utf8());
+        if self.buffer.rest().starts_with(BYTE_ORDER_MARK) {
+            self.buffer.consume(BYTE_ORDER_MARK.len());
         }
         match self.significant()? {
             Some(b'{') => self.inside = Inside::Object,
@@ -196,33 +194,41 @@ impl<R: Read> Document<R> {
     /// Takes the value that begins here; whether it is whole.
     fn take_value(&mut self) -> Result<bool, TraceError> {
         self.begin = self.buffer.place();
-        self.value.clear();
+        let mut bytes = Vec::new();
         let mut scan = Scan::default();
         loop {
             let rest = self.buffer.rest();
-            let end = scan.advance(rest.as_bytes());
-            let piece = rest.get(..end.unwrap_or(rest.len())).unwrap_or("");
-            self.value.push_str(piece);
+            let end = scan.advance(rest);
+            let piece = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            bytes.extend_from_slice(piece);
             let used = piece.len();
             self.buffer.consume(used);
             if end.is_some() {
-                return Ok(true);
+                return Ok(self.whole(&bytes));
             }
-            if self.value.len() > LONGEST_VALUE_BYTES {
+            if bytes.len() > LONGEST_VALUE_BYTES {
                 let problem = format!("a value of more than {LONGEST_VALUE_BYTES} bytes");
                 return Err(self.wrong(&problem, "a quotation mark or bracket may be missing"));
             }
             if !self.fill()? {
                 // A number or word at the very end has no other end.
-                return Ok(scan.may_end() && self.bare);
+                return Ok(scan.may_end() && self.bare && self.whole(&bytes));
             }
         }
+    }
+
+    /// Keeps the value at hand, which is whole.
+    fn whole(&mut self, bytes: &[u8]) -> bool {
+        let (text, broken) = replaced(bytes);
+        self.value = text;
+        self.oddities.broken_characters += broken;
+        true
     }
 
     /// The next byte that is neither blank nor comma.
     fn significant(&mut self) -> Result<Option<u8>, TraceError> {
         loop {
-            let rest = self.buffer.rest().as_bytes();
+            let rest = self.buffer.rest();
             let blank = |byte: &&u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',');
             let blanks = rest.iter().take_while(blank).count();
             let next = rest.get(blanks).copied();

@@ -6,7 +6,7 @@ use super::intake::Intake;
 use super::job;
 use super::wire::WireEvent;
 use crate::TraceError;
-use crate::json::{Buffer, Place, Scan, mend};
+use crate::json::{BYTE_ORDER_MARK, Buffer, Place, Scan, mend, replaced};
 use crate::options::ReadOptions;
 
 /// The longest single event in bytes. Real ones have a few hundred; ops with long lists of
@@ -19,9 +19,6 @@ const LONGEST_DESCRIPTION: usize = 16 * 1024 * 1024;
 
 /// The longest text or number that is kept as a property, in bytes.
 const LONGEST_PROPERTY: usize = 4 * 1024;
-
-/// The most texts and numbers that are kept as properties.
-const MOST_PROPERTIES: usize = 1024;
 
 const CUT_HINT: &str = "the profiler was probably ended while it wrote; \
                         `--allow-truncated` reads the events that are complete";
@@ -80,7 +77,6 @@ impl<'a, R: Read> Document<'a, R> {
             Err(Stop::Cut) => return Err(self.cut()),
         }
         let mut intake = self.intake;
-        intake.recording.oddities.broken_characters += self.buffer.broken();
         if let Some(base) = self.base {
             intake.rebase(base);
         }
@@ -102,8 +98,8 @@ impl<'a, R: Read> Document<'a, R> {
     fn peek(&mut self) -> Result<Option<u8>, TraceError> {
         loop {
             let rest = self.buffer.rest();
-            let blanks = rest.bytes().take_while(u8::is_ascii_whitespace).count();
-            let next = rest.as_bytes().get(blanks).copied();
+            let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let next = rest.get(blanks).copied();
             self.buffer.consume(blanks);
             if next.is_some() {
                 return Ok(next);
@@ -125,7 +121,9 @@ impl<'a, R: Read> Document<'a, R> {
     }
 
     fn expected(&self, what: &str) -> Stop {
-        let found: String = self.buffer.rest().chars().take(12).collect();
+        let rest = self.buffer.rest();
+        let beginning = String::from_utf8_lossy(rest.get(..64).unwrap_or(rest));
+        let found: String = beginning.chars().take(12).collect();
         let problem = format!("expected {what}, found {found:?}");
         Stop::Error(self.error(self.buffer.place(), problem, "the file is no JSON from here on"))
     }
@@ -134,8 +132,8 @@ impl<'a, R: Read> Document<'a, R> {
         if self.buffer.rest().is_empty() {
             self.fill()?;
         }
-        if self.buffer.rest().starts_with('\u{feff}') {
-            self.buffer.consume('\u{feff}'.len_utf8());
+        if self.buffer.rest().starts_with(BYTE_ORDER_MARK) {
+            self.buffer.consume(BYTE_ORDER_MARK.len());
         }
         match self.peek()? {
             Some(b'{') => self.top()?,
@@ -152,7 +150,7 @@ impl<'a, R: Read> Document<'a, R> {
     }
 
     fn no_json(&self) -> TraceError {
-        let beginning = self.buffer.rest().as_bytes();
+        let beginning = self.buffer.rest();
         let (problem, hint) = match crate::input::strange::recognise(beginning) {
             Some(strange) => (strange.problem, strange.hint),
             None => ("is no JSON", "a trace begins with `{` or `[`"),
@@ -207,9 +205,8 @@ impl<'a, R: Read> Document<'a, R> {
         if key == "baseTimeNanoseconds" {
             self.base = text.parse().ok();
         }
-        let properties = &mut self.intake.recording.properties;
-        if properties.len() < MOST_PROPERTIES {
-            properties.insert(key.to_owned(), text);
+        if job::is_kept(key) {
+            self.intake.recording.properties.insert(key.to_owned(), text);
         }
         Ok(())
     }
@@ -217,24 +214,31 @@ impl<'a, R: Read> Document<'a, R> {
     /// Passes over a value; gives its text if it has no more than `limit` bytes.
     fn value(&mut self, limit: usize) -> Result<Option<String>, Stop> {
         let mut scan = Scan::default();
-        let mut text = Some(String::new());
+        let mut bytes = Some(Vec::new());
         loop {
             let rest = self.buffer.rest();
-            let end = scan.advance(rest.as_bytes());
-            let piece = rest.get(..end.unwrap_or(rest.len())).unwrap_or("");
-            text = text.filter(|text| text.len() + piece.len() <= limit);
-            if let Some(text) = &mut text {
-                text.push_str(piece);
+            let end = scan.advance(rest);
+            let piece = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            bytes = bytes.filter(|bytes: &Vec<u8>| bytes.len() + piece.len() <= limit);
+            if let Some(bytes) = &mut bytes {
+                bytes.extend_from_slice(piece);
             }
             let used = piece.len();
             self.buffer.consume(used);
-            if end.is_some() {
-                return Ok(text);
-            }
-            if !self.fill()? {
-                return if scan.may_end() { Ok(text) } else { Err(Stop::Cut) };
+            if end.is_some() || !self.fill()? {
+                if end.is_none() && !scan.may_end() {
+                    return Err(Stop::Cut);
+                }
+                return Ok(bytes.map(|bytes| self.text_of(&bytes)));
             }
         }
+    }
+
+    /// Bytes as text; those that are no UTF-8 are replaced and counted.
+    fn text_of(&mut self, bytes: &[u8]) -> String {
+        let (text, broken) = replaced(bytes);
+        self.intake.recording.oddities.broken_characters += broken;
+        text
     }
 
     /// The list of events.
@@ -268,7 +272,8 @@ impl<'a, R: Read> Document<'a, R> {
     fn event(&mut self) -> Result<(), Stop> {
         loop {
             let rest = self.buffer.rest();
-            let mut parsed = serde_json::Deserializer::from_str(rest).into_iter::<WireEvent<'_>>();
+            let mut parsed =
+                serde_json::Deserializer::from_slice(rest).into_iter::<WireEvent<'_>>();
             let refused = match parsed.next() {
                 Some(Ok(event)) => {
                     let used = parsed.byte_offset();
@@ -294,7 +299,10 @@ impl<'a, R: Read> Document<'a, R> {
 
     /// Takes an event that is no strict JSON; says whether its end was reached.
     fn mended_event(&mut self) -> Result<bool, Stop> {
-        let Some(mended) = mend(self.buffer.rest()) else { return Ok(false) };
+        let rest = self.buffer.rest();
+        let Some(used) = Scan::default().advance(rest) else { return Ok(false) };
+        let (text, broken) = replaced(rest.get(..used).unwrap_or_default());
+        let Some(mended) = mend(&text) else { return Ok(false) };
         let event: WireEvent<'_> = serde_json::from_str(&mended.text).map_err(|error| {
             // Its own idea of where it is counts from the beginning of the mended event.
             let problem = error.to_string();
@@ -304,10 +312,10 @@ impl<'a, R: Read> Document<'a, R> {
         })?;
         let oddities = &mut self.intake.recording.oddities;
         oddities.control_characters += mended.control_characters;
-        oddities.broken_characters += mended.broken_characters;
+        oddities.broken_characters += broken + mended.broken_characters;
         oddities.no_numbers += mended.no_numbers;
         take(&mut self.intake, &event, &mut self.odd, &self.buffer);
-        self.buffer.consume(mended.used);
+        self.buffer.consume(used);
         Ok(true)
     }
 }

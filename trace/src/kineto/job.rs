@@ -10,6 +10,28 @@ pub(super) fn is_wanted(key: &str) -> bool {
     matches!(key, "distributedInfo" | "deviceProperties")
 }
 
+/// Top-level texts and numbers that are kept: versions and switches of the profiler. Users,
+/// hosts, jobs and paths stand there too, and belong into no output.
+pub(super) fn is_kept(key: &str) -> bool {
+    matches!(
+        key,
+        "schemaVersion"
+            | "displayTimeUnit"
+            | "baseTimeNanoseconds"
+            | "record_shapes"
+            | "profile_memory"
+            | "with_stack"
+            | "with_flops"
+            | "with_modules"
+            | "cupti_version"
+            | "cuda_runtime_version"
+            | "cuda_driver_version"
+            | "roctracer_version"
+            | "hip_runtime_version"
+            | "hip_driver_version"
+    )
+}
+
 /// Takes one of them. What is not as expected in it is left out.
 pub(super) fn take(recording: &mut Recording, key: &str, text: &str) {
     let parsed = serde_json::from_str::<Value>(text).ok();

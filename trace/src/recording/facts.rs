@@ -1,9 +1,9 @@
 //! What events state beyond name and time, each different statement kept once.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
+use crate::hash::FastMap;
 use crate::names::Symbol;
 
 /// A row of a [`Table`].
@@ -21,12 +21,12 @@ impl FactsId {
 #[derive(Debug, Clone)]
 pub struct Table<T> {
     rows: Vec<T>,
-    places: HashMap<T, FactsId>,
+    places: FastMap<T, FactsId>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { rows: Vec::new(), places: HashMap::new() }
+        Table { rows: Vec::new(), places: FastMap::default() }
     }
 }
 

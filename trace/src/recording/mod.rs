@@ -50,7 +50,8 @@ pub struct Recording {
     pub collectives: Table<CollectiveFacts>,
     /// What was set aside or mended while reading.
     pub oddities: Oddities,
-    /// Top-level values of the file that are texts or numbers, as written.
+    /// Versions and switches of the profiler, as written; users, hosts, jobs and paths are left
+    /// out.
     pub properties: HashMap<String, String>,
 }
 
