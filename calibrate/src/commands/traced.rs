@@ -36,8 +36,7 @@ pub fn ops(
     };
     let loaded = input::load(&arguments.from_trace, &options)?;
     loaded.notes.iter().for_each(|note| around.say(&format!("note: {note}")));
-    let graph = build::graph(loaded.recordings, loaded.executions);
-    build::check(&graph)?;
+    let graph = loaded.into_graph()?;
     let ops = ops::distinct(&graph);
     if ops.is_empty() {
         let what = "the traces hold no work on a device and no operators";

@@ -53,6 +53,10 @@ pub struct Links {
     pub mismatched_collectives: u64,
     /// Ops that also lie in an execution trace.
     pub nodes: u64,
+    /// Nodes of execution traces whose parent was not recorded.
+    pub orphan_nodes: u64,
+    /// Nodes of execution traces set aside because another has their number.
+    pub repeated_nodes: u64,
     /// Operators of execution traces that should have been found.
     pub nodes_wanted: u64,
     /// Synchronisations that the profiler recorded (`cuda_sync`).
