@@ -60,6 +60,9 @@ pub enum NoTime {
 pub fn nanos_of_micros(text: &str) -> Result<i64, NoTime> {
     /// A microsecond has a thousand nanoseconds.
     const SHIFT: i64 = 3;
+    if let Some(nanos) = nanos_of_plain(text) {
+        return Ok(nanos);
+    }
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -93,6 +96,30 @@ pub fn nanos_of_micros(text: &str) -> Result<i64, NoTime> {
         place += 1;
     }
     Ok(if negative { -value } else { value })
+}
+
+/// The same for the usual way of writing, at once: no sign, at most 19 digits, which fit into 64
+/// bits, and at most three of them behind the point.
+fn nanos_of_plain(text: &str) -> Option<i64> {
+    const SHIFTED: [u64; 4] = [1000, 100, 10, 1];
+    let mut value = 0u64;
+    let mut point = None;
+    let bytes = text.as_bytes();
+    if bytes.len() > 19 + usize::from(bytes.contains(&b'.')) {
+        return None;
+    }
+    for (place, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() && place > 0 => point = Some(place + 1),
+            _ => return None,
+        }
+    }
+    let decimals = point.map_or(0, |point| bytes.len() - point);
+    if bytes.is_empty() || point.is_some() && decimals == 0 {
+        return None;
+    }
+    i64::try_from(value.checked_mul(*SHIFTED.get(decimals)?)?).ok()
 }
 
 fn appended(value: i64, digit: i64) -> Result<i64, NoTime> {

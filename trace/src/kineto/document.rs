@@ -2,9 +2,11 @@
 
 use std::io::Read;
 
+use serde::de::{DeserializeSeed, IgnoredAny};
+
 use super::intake::Intake;
 use super::job;
-use super::wire::WireEvent;
+use super::wire::{Fill, WireEvent};
 use crate::TraceError;
 use crate::json::{BYTE_ORDER_MARK, Buffer, Place, Scan, mend, replaced};
 use crate::options::ReadOptions;
@@ -272,17 +274,16 @@ impl<'a, R: Read> Document<'a, R> {
     fn event(&mut self) -> Result<(), Stop> {
         loop {
             let rest = self.buffer.rest();
-            let mut parsed =
-                serde_json::Deserializer::from_slice(rest).into_iter::<WireEvent<'_>>();
-            let refused = match parsed.next() {
-                Some(Ok(event)) => {
-                    let used = parsed.byte_offset();
+            let mut event = WireEvent::default();
+            let mut parser = serde_json::Deserializer::from_slice(rest);
+            let refused = match Fill(&mut event).deserialize(&mut parser) {
+                Ok(()) => {
+                    let used = parser.into_iter::<IgnoredAny>().byte_offset();
                     take(&mut self.intake, &event, &mut self.odd, &self.buffer);
                     self.buffer.consume(used);
                     return Ok(());
                 }
-                Some(Err(error)) => !error.is_eof(),
-                None => false,
+                Err(error) => !error.is_eof(),
             };
             if refused && self.mended_event()? {
                 return Ok(());
@@ -303,7 +304,9 @@ impl<'a, R: Read> Document<'a, R> {
         let Some(used) = Scan::default().advance(rest) else { return Ok(false) };
         let (text, broken) = replaced(rest.get(..used).unwrap_or_default());
         let Some(mended) = mend(&text) else { return Ok(false) };
-        let event: WireEvent<'_> = serde_json::from_str(&mended.text).map_err(|error| {
+        let mut event = WireEvent::default();
+        let mut parser = serde_json::Deserializer::from_str(&mended.text);
+        Fill(&mut event).deserialize(&mut parser).map_err(|error| {
             // Its own idea of where it is counts from the beginning of the mended event.
             let problem = error.to_string();
             let problem = problem.split(" at line ").next().unwrap_or_default();

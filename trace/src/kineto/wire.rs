@@ -6,7 +6,9 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 
 use super::kind;
@@ -52,14 +54,18 @@ macro_rules! keys {
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                         f.write_str("a key")
                     }
-                    fn visit_str<E>(self, key: &str) -> Result<$type, E> {
+                    fn visit_bytes<E>(self, key: &[u8]) -> Result<$type, E> {
                         Ok(match key {
                             $($($text)|+ => $type::$key,)*
                             _ => $type::Other,
                         })
                     }
+                    fn visit_str<E: Error>(self, key: &str) -> Result<$type, E> {
+                        self.visit_bytes(key.as_bytes())
+                    }
                 }
-                deserializer.deserialize_identifier(Key)
+                // As bytes, which need not be checked for being text.
+                deserializer.deserialize_bytes(Key)
             }
         }
     };
@@ -68,56 +74,56 @@ macro_rules! keys {
 keys! {
     /// Keys of an event.
     EventKey {
-        Phase = "ph",
-        Category = "cat",
-        Name = "name",
-        Start = "ts",
-        Duration = "dur",
-        Process = "pid",
-        Thread = "tid",
-        Arguments = "args",
-        Id = "id",
+        Phase = b"ph",
+        Category = b"cat",
+        Name = b"name",
+        Start = b"ts",
+        Duration = b"dur",
+        Process = b"pid",
+        Thread = b"tid",
+        Arguments = b"args",
+        Id = b"id",
     }
 }
 
 keys! {
     /// Keys of `args`.
     ArgumentKey {
-        External = "External id" | "external id",
-        RecordFunction = "Record function id",
-        Correlation = "correlation",
-        Sequence = "Sequence number",
-        ForwardThread = "Fwd thread id",
-        Dims = "Input Dims" | "Input dims",
-        Types = "Input type",
-        Values = "Concrete Inputs",
-        Strides = "Input Strides",
-        Backend = "kernel_backend",
-        Stream = "stream",
-        Device = "device",
-        Bytes = "bytes",
-        Size = "size",
-        Grid = "grid",
-        Block = "block",
-        Registers = "registers per thread",
-        Shared = "shared memory",
-        AwaitedStream = "wait_on_stream",
-        RecordCorrelation = "wait_on_cuda_event_record_corr_id",
-        Event = "wait_on_cuda_event_id",
-        Collective = "Collective name",
-        Dtype = "dtype",
-        ElementsIn = "In msg nelems",
-        ElementsOut = "Out msg nelems",
-        GroupSize = "Group size",
-        Group = "Process Group Name",
-        GroupDescription = "Process Group Description",
-        GroupRanks = "Process Group Ranks",
-        SplitIn = "In split size",
-        SplitOut = "Out split size",
-        CollectiveSequence = "Seq",
-        Communicator = "Comms Id",
-        Source = "Src Rank",
-        Destination = "Dst Rank",
+        External = b"External id" | b"external id",
+        RecordFunction = b"Record function id",
+        Correlation = b"correlation",
+        Sequence = b"Sequence number",
+        ForwardThread = b"Fwd thread id",
+        Dims = b"Input Dims" | b"Input dims",
+        Types = b"Input type",
+        Values = b"Concrete Inputs",
+        Strides = b"Input Strides",
+        Backend = b"kernel_backend",
+        Stream = b"stream",
+        Device = b"device",
+        Bytes = b"bytes",
+        Size = b"size",
+        Grid = b"grid",
+        Block = b"block",
+        Registers = b"registers per thread",
+        Shared = b"shared memory",
+        AwaitedStream = b"wait_on_stream",
+        RecordCorrelation = b"wait_on_cuda_event_record_corr_id",
+        Event = b"wait_on_cuda_event_id",
+        Collective = b"Collective name",
+        Dtype = b"dtype",
+        ElementsIn = b"In msg nelems",
+        ElementsOut = b"Out msg nelems",
+        GroupSize = b"Group size",
+        Group = b"Process Group Name",
+        GroupDescription = b"Process Group Description",
+        GroupRanks = b"Process Group Ranks",
+        SplitIn = b"In split size",
+        SplitOut = b"Out split size",
+        CollectiveSequence = b"Seq",
+        Communicator = b"Comms Id",
+        Source = b"Src Rank",
+        Destination = b"Dst Rank",
     }
 }
 
@@ -167,23 +173,27 @@ pub(super) struct WireCollective<'a> {
     pub destination: Integer,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for WireEvent<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EventVisitor)
+/// Fills an event or its arguments in place: they are large, and moving them takes as long as
+/// reading a short one.
+pub(super) struct Fill<'place, T>(pub &'place mut T);
+
+impl<'de> DeserializeSeed<'de> for Fill<'_, WireEvent<'de>> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-struct EventVisitor;
-
-impl<'de> Visitor<'de> for EventVisitor {
-    type Value = WireEvent<'de>;
+impl<'de> Visitor<'de> for Fill<'_, WireEvent<'de>> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an event")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut event = WireEvent::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let event = self.0;
         while let Some(key) = map.next_key()? {
             match key {
                 EventKey::Phase => event.phase = map.next_value()?,
@@ -195,34 +205,35 @@ impl<'de> Visitor<'de> for EventVisitor {
                 EventKey::Thread => event.thread = map.next_value()?,
                 EventKey::Id => event.id = map.next_value()?,
                 EventKey::Arguments if kind::wants_arguments(&event.phase.0, &event.category.0) => {
-                    event.arguments = map.next_value()?;
+                    map.next_value_seed(Fill(&mut event.arguments))?;
                 }
                 EventKey::Arguments | EventKey::Other => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        Ok(event)
+        Ok(())
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for WireArguments<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ArgumentsVisitor)
+impl<'de> DeserializeSeed<'de> for Fill<'_, WireArguments<'de>> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-struct ArgumentsVisitor;
-
-impl<'de> Visitor<'de> for ArgumentsVisitor {
-    type Value = WireArguments<'de>;
+impl<'de> Visitor<'de> for Fill<'_, WireArguments<'de>> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("arguments")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut arguments = WireArguments::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let arguments = self.0;
+        *arguments = WireArguments::default();
         while let Some(key) = map.next_key()? {
             match key {
                 ArgumentKey::External => arguments.external = map.next_value()?,
@@ -257,36 +268,36 @@ impl<'de> Visitor<'de> for ArgumentsVisitor {
                 }
             }
         }
-        Ok(arguments)
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(WireArguments::default())
+        Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(WireArguments::default())
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(WireArguments::default())
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(WireArguments::default())
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(WireArguments::default())
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(WireArguments::default())
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(WireArguments::default())
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
     }
 }
 
