@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::folds::{self, Held, SMALL};
 use super::train::{Task, train_as};
-use crate::correction::Candidate;
+use crate::correction::{Candidate, Noise};
 use crate::held_out::mean_size;
 use crate::lines::Position;
 use crate::math::Stream;
@@ -54,10 +54,15 @@ fn candidates(rows: usize, task: &Task<'_>) -> Vec<Candidate> {
         allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
     }
     if rows >= 200 {
-        // Tables of products have throttled rows and features by the hundred.
         let (trees, leaves) = (task.detail.trees(), task.detail.leaves());
-        let robust = task.family == Family::Gemm;
-        allowed.push(Candidate::Trees { trees, leaves, robust });
+        let noise = match task.family {
+            // Tables of products have throttled rows and features by the hundred.
+            Family::Gemm => Noise::Throttled,
+            // Repeats of an embedding agree in the median and not in the mean.
+            Family::Embedding => Noise::HeavyTailed,
+            _ => Noise::Even,
+        };
+        allowed.push(Candidate::Trees { trees, leaves, noise });
     }
     allowed
 }
