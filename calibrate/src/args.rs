@@ -59,7 +59,7 @@ pub enum Command {
     /// Fit a model to a data set folder.
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.
-    Evaluate(EvaluateArguments),
+    Evaluate(Box<EvaluateArguments>),
     /// Compare two data sets or models: two machines, drivers or dates.
     Compare(CompareArguments),
     /// Make a data set smaller by an even choice of its rows, or show what that cost.

@@ -6,7 +6,7 @@
 use kernelgauge_cuda::Device;
 use kernelgauge_data::{Nanos, Outcome};
 use kernelgauge_trace::ops::{self, Distinct};
-use kernelgauge_trace::{ReadOptions, build, input};
+use kernelgauge_trace::{ReadOptions, input};
 
 use super::Surroundings;
 use crate::args::MeasureArguments;
