@@ -202,3 +202,29 @@ fn sampled<'data>(rows: &[Row<'data>], seed: u64) -> Vec<Row<'data>> {
     picked.sort_unstable();
     picked.into_iter().map(|index| rows[index].clone()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{Detail, Kin, groups};
+    use crate::tests::gemm_table;
+
+    #[test]
+    fn trees_are_told_what_the_rows_of_a_family_are_off_by() {
+        let data = gemm_table();
+        let machine = &data.manifest.machine;
+        let groups = groups(&data.records);
+        let kin = Kin::of(&groups[0], &groups, machine);
+        let task = Task::of(&groups[0], machine, &kin, 1, Detail::STANDARD);
+        for (family, noise) in [
+            (Family::Gemm, Noise::Throttled),
+            (Family::Embedding, Noise::HeavyTailed),
+            (Family::Attention, Noise::Even),
+        ] {
+            let trees = Candidate::Trees { trees: 175, leaves: 127, noise };
+            let task = Task { family, ..task };
+            assert_eq!(candidates(200, &task).last(), Some(&trees));
+            assert!(!candidates(199, &task).contains(&trees));
+        }
+    }
+}
