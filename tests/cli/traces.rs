@@ -160,7 +160,7 @@ fn what_was_not_recorded_is_said_with_its_remedy() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     has(&said.stderr, "no kernels in the trace");
     has(&said.stderr, "ProfilerActivity.CUDA");
-    has(&said.stderr, "no steps are marked on 1 rank(s): the whole trace is taken as one");
+    has(&said.stderr, "no steps are marked: the whole trace is taken as one");
     has(&said.stderr, "profiler.step()");
 
     let mut events = vec![product("float", 8, 100)];
@@ -203,7 +203,7 @@ fn an_execution_trace_of_another_run_is_refused() {
     // Alone it gives ops; one has a size that was a symbol when it was traced.
     let said = predict(&["ops", &execution]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    has(&said.stdout, "aten::mm: needs a value for s0");
+    has(&said.stdout, "needs a value for s0");
     has(&said.stdout, "aten::never: no family covers it");
 }
 
