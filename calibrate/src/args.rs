@@ -59,7 +59,7 @@ pub enum Command {
     /// Fit a model to a data set folder.
     Fit(FitArguments),
     /// Print the held-out error of a model, or its error against fresh measurements.
-    Evaluate(EvaluateArguments),
+    Evaluate(Box<EvaluateArguments>),
     /// Compare two data sets or models: two machines, drivers or dates.
     Compare(CompareArguments),
     /// Make a data set smaller by an even choice of its rows, or show what that cost.
@@ -87,6 +87,19 @@ pub struct MeasureArguments {
     /// Families to measure, such as `gemm,copy` [default: all the device has].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub ops: Vec<String>,
+
+    /// Measure what recorded traces of a run contain and nothing else: files or folders, as
+    /// `predict ops` reads them. The ops that take longest come first.
+    #[arg(long, value_name = "FILE|FOLDER", num_args = 1..)]
+    pub from_trace: Vec<PathBuf>,
+
+    /// Read a trace that ends in the middle up to its last complete event.
+    #[arg(long, requires = "from_trace")]
+    pub allow_truncated: bool,
+
+    /// Read execution traces of a schema newer than this build knows as the newest it knows.
+    #[arg(long, requires = "from_trace")]
+    pub allow_unknown_schema: bool,
 
     /// Time for the whole command, fit and report included, such as `60s`, `10m` or `1h30m`.
     ///

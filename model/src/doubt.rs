@@ -9,7 +9,7 @@
 use kernelgauge_data::{CacheState, Family, Machine, Point, Record};
 use rayon::prelude::*;
 
-use crate::correction::{Candidate, Correction};
+use crate::correction::{Candidate, Correction, Noise};
 use crate::fit::{Detail, Kin, VariantTask, groups, lessons};
 use crate::math::Stream;
 use crate::rows::Row;
@@ -42,7 +42,7 @@ impl Committee {
         let candidate = match rows.len() {
             0..LEAST_FOR_QUADRATIC => return None,
             LEAST_FOR_QUADRATIC..LEAST_FOR_TREES => Candidate::Quadratic { l1_ratio: 0.0 },
-            _ => Candidate::Trees { trees: TREES, leaves: LEAVES, robust: false },
+            _ => Candidate::Trees { trees: TREES, leaves: LEAVES, noise: Noise::Even },
         };
         let term = task.term(rows);
         let all = lessons(rows, &term);

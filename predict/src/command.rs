@@ -194,9 +194,9 @@ fn generated(what: Generate, build: &BuildInfo) -> &'static str {
 
 /// The two lines every error is.
 fn report(error: &CommandError, stderr: &mut dyn Write) -> io::Result<()> {
-    writeln!(stderr, "error: {error}")?;
+    writeln!(stderr, "error: {}", inspect::harmless(&error.to_string()))?;
     if let Some(hint) = error.hint() {
-        writeln!(stderr, "hint: {hint}")?;
+        writeln!(stderr, "hint: {}", inspect::harmless(&hint))?;
     }
     Ok(())
 }

@@ -63,7 +63,14 @@ pub enum CommandError {
 impl CommandError {
     /// Whether the reader of the answer went away, which is no error: `predict ... | head`.
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, CommandError::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        let CommandError::Write(error) = self else { return false };
+        // The CSV writer wraps what the system said.
+        let wrapped = error.get_ref().and_then(|inner| inner.downcast_ref::<csv::Error>());
+        let kind = match wrapped.map(csv::Error::kind) {
+            Some(csv::ErrorKind::Io(inner)) => inner.kind(),
+            _ => error.kind(),
+        };
+        kind == io::ErrorKind::BrokenPipe
     }
 
     fn inner(&self) -> Option<&dyn Diagnostic> {

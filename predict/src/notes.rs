@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use kernelgauge_data::{Collective, Dtype, Origin};
 
+use crate::inspect::harmless;
 use crate::predictor::Predictor;
 
 /// One line that begins with `warning:`.
@@ -11,7 +12,7 @@ use crate::predictor::Predictor;
 /// # Errors
 /// What the writer says.
 pub fn warn(stderr: &mut dyn Write, text: &str) -> io::Result<()> {
-    writeln!(stderr, "warning: {text}")
+    writeln!(stderr, "warning: {}", harmless(text))
 }
 
 /// One line that begins with `note:`.
@@ -19,7 +20,7 @@ pub fn warn(stderr: &mut dyn Write, text: &str) -> io::Result<()> {
 /// # Errors
 /// What the writer says.
 pub fn note(stderr: &mut dyn Write, text: &str) -> io::Result<()> {
-    writeln!(stderr, "note: {text}")
+    writeln!(stderr, "note: {}", harmless(text))
 }
 
 /// Columns or members of a batch that no answer depends on; nothing where there are none.

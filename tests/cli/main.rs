@@ -23,3 +23,4 @@ mod processor;
 mod ranks;
 mod ranks_collectives;
 mod stand_in;
+mod traces;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kernelgauge_cuda::Device;
 use kernelgauge_data::{ExitStatus, Machine, Nanos, Outcome, RunStatus, table};
 
-use super::{Surroundings, families};
+use super::{Surroundings, families, traced};
 use crate::args::{Format, MeasureArguments};
 use crate::clock::Clock;
 use crate::collect::{self, Provenance};
@@ -63,7 +63,11 @@ pub fn run(
         tool: &around.tool_version(),
         began: around.began,
     };
-    let opened = match place(arguments, &list)? {
+    let place = place(arguments, &list)?;
+    // Rank 0 plans for all.
+    let plans = place.as_ref().is_none_or(|place| place.rank == 0);
+    let ops = if plans { traced::ops(arguments, around)? } else { None };
+    let opened = match place {
         None => open::open(&list, &opening)?,
         Some(place) => {
             let within = arguments.join_within.unwrap_or(ranks::JOIN_WITHIN);
@@ -77,7 +81,13 @@ pub fn run(
     let open::Opened { mut device, clock, catalogue } = opened;
     let chosen = families(&arguments.ops, catalogue.families())?;
     let machine = device.machine();
-    let plan = Plan::of(catalogue, arguments.seed);
+    let plan = match ops {
+        None => Plan::of(catalogue, arguments.seed),
+        Some(ops) => {
+            let workload = traced::workload(&ops, catalogue, device.as_ref(), around)?;
+            Plan::of_workload(workload, catalogue, arguments.seed)
+        }
+    };
     let deepest = if arguments.quick { 0 } else { DEEPEST };
     let run = Run {
         selected: plan.select(&Selection { families: chosen, deepest }),
@@ -85,6 +95,7 @@ pub fn run(
         measuring: measuring(arguments),
         folder: folder_of(arguments, &machine),
     };
+    traced::refuse_nothing(&run.plan, &run.selected, arguments)?;
     if arguments.plan {
         let time = arguments.budget.map(for_measuring);
         return show_plan(arguments.format, &run, time, device.as_ref(), around);
@@ -295,6 +306,7 @@ fn conclude(
     let beside = device.attachments();
     let target = Target { folder, seed: arguments.seed, format: arguments.format, beside: &beside };
     let finished = finish::run(data, &target, around)?;
+    traced::say_what_is_covered(setting.plan, contents, around);
     // Reaching the budget is what was asked for, unless not even the first pass fitted in it.
     let first_pass = left.iter().filter(|index| setting.plan.points[**index].level == 0).count();
     if first_pass > 0 {
@@ -335,8 +347,16 @@ fn resume_command(arguments: &MeasureArguments, folder: &Path) -> String {
     flag("ranks", arguments.ranks.map(|ranks| ranks.to_string()));
     flag("master", arguments.master.clone());
     flag("join-within", arguments.join_within.map(seconds));
-    if arguments.quick {
-        words.push("--quick".to_owned());
+    for (given, name) in [
+        (arguments.quick, "--quick"),
+        (arguments.allow_truncated, "--allow-truncated"),
+        (arguments.allow_unknown_schema, "--allow-unknown-schema"),
+    ] {
+        words.extend(given.then(|| name.to_owned()));
+    }
+    if !arguments.from_trace.is_empty() {
+        words.push("--from-trace".to_owned());
+        words.extend(arguments.from_trace.iter().map(|path| quoted(path)));
     }
     words.push(format!("--out {}", quoted(folder)));
     words.join(" ")
@@ -368,6 +388,9 @@ mod tests {
         assert_eq!(resume_command(&parsed(&line), Path::new("calibrations/x")), line);
         let tuned = "calibrate --device 0 --gemm-tune 8 --out a";
         assert_eq!(resume_command(&parsed(tuned), Path::new("a")), tuned);
+        let traced =
+            "calibrate --device cpu --quick --allow-truncated --from-trace a.json b --out a";
+        assert_eq!(resume_command(&parsed(traced), Path::new("a")), traced);
         let one_of_many = "calibrate --device 0 --deadline 1s --rank 0 --ranks 3 --master n0:29600 \
                            --join-within 5s --out a";
         let one_of_many = one_of_many.replace("                           ", "");

@@ -7,6 +7,7 @@ pub mod fit;
 pub mod import;
 pub mod measure;
 pub mod thin;
+mod traced;
 
 use std::io::Write;
 use std::time::Instant;

@@ -6,6 +6,8 @@
 //! the domain. `--ops`, `--quick` and `--budget` select from the plan and never change it, so
 //! runs that select differently continue each other.
 //!
+//! A plan may be made from a recorded workload in place of the catalogue (`workload`).
+//!
 //! Left to others: measuring what fits the device (`sweep`), and how the plan is shown (`show`).
 
 mod catalogue;
@@ -20,6 +22,7 @@ pub mod order;
 mod pairs;
 mod scatter;
 pub mod show;
+pub mod workload;
 
 use std::collections::BTreeMap;
 
@@ -29,6 +32,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use catalogue::{Catalogue, Routes};
 pub use scatter::log_between;
+use workload::Workload;
 
 /// The last pass.
 pub const DEEPEST: u8 = 2;
@@ -76,6 +80,8 @@ pub struct Plan {
     pub seed: u64,
     /// Where the points come from.
     pub catalogue: Catalogue,
+    /// What they come from instead, where a workload was given.
+    pub workload: Option<Workload>,
 }
 
 /// Which part of a plan a run measures.
@@ -116,7 +122,24 @@ impl Plan {
             .into_iter()
             .map(|((point, cache, manner), level)| Candidate { point, cache, manner, level })
             .collect();
-        Plan { points: order::spread(points, seed), seed, catalogue }
+        Plan { points: order::spread(points, seed), seed, catalogue, workload: None }
+    }
+
+    /// The plan of `seed` for a workload alone, on the devices that `catalogue` is for.
+    pub fn of_workload(workload: Workload, catalogue: Catalogue, seed: u64) -> Self {
+        let points = order::spread(workload.candidates(), seed);
+        Plan { points, seed, catalogue, workload: Some(workload) }
+    }
+
+    /// What the points of a family are chosen for.
+    fn why(&self, family: Family) -> String {
+        match &self.workload {
+            None => self.catalogue.why(family).to_owned(),
+            Some(workload) => {
+                let words = workload.in_short(workload.of_family(family));
+                format!("of the workload: {words}")
+            }
+        }
     }
 
     /// The guess of one execution of the point at `index`.

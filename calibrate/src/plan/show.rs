@@ -35,6 +35,43 @@ pub struct Overview {
     pub bytes_written: u64,
     /// About how many of the points fit into the budget; none without one.
     pub in_budget: Option<usize>,
+    /// How much of a recorded workload they are; none where it was not given one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Planned>,
+}
+
+/// How much of a workload is planned.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Planned {
+    /// All its calls.
+    pub calls: u64,
+    /// All its time on devices; 0 where no times were recorded.
+    pub device_us: f64,
+    /// Calls of what is planned.
+    pub planned_calls: u64,
+    /// Time of what is planned.
+    pub planned_device_us: f64,
+    /// For people.
+    #[serde(skip)]
+    words: String,
+}
+
+impl Planned {
+    /// Of the points at `selected` that have room on `device`; none without a workload.
+    fn of(plan: &Plan, selected: &[usize], device: &dyn Device) -> Option<Self> {
+        let workload = plan.workload.as_ref()?;
+        let free = device.free_memory();
+        let fits = selected.iter().map(|index| &plan.points[*index]);
+        let fits = fits.filter(|candidate| candidate.memory_on(device, free).is_ok());
+        let part = workload.share(fits.map(|candidate| &candidate.point));
+        Some(Planned {
+            calls: workload.all.calls,
+            device_us: workload.all.device.us(),
+            planned_calls: part.calls,
+            planned_device_us: part.device.us(),
+            words: workload.in_words(part),
+        })
+    }
 }
 
 /// The points of one family.
@@ -53,7 +90,7 @@ pub struct Suite {
     /// Guessed time of all.
     pub estimate_s: f64,
     /// What they are chosen for.
-    pub why: &'static str,
+    pub why: String,
 }
 
 impl Overview {
@@ -82,6 +119,7 @@ impl Overview {
             out: out.display().to_string(),
             bytes_written: points as u64 * BYTES_PER_POINT,
             in_budget: None,
+            workload: Planned::of(plan, selected, device),
         }
     }
 
@@ -100,6 +138,9 @@ impl Overview {
         }
         if large > 0 {
             text.push_str(&format!("{large} more points need more memory than this device has\n"));
+        }
+        if let Some(Planned { words, .. }) = &self.workload {
+            text.push_str(&format!("workload  {words}\n"));
         }
         if let Some(fitting) = self.in_budget {
             let points: usize = self.suites.iter().map(|suite| suite.points).sum();
@@ -196,7 +237,7 @@ fn suite<'p>(
         unsupported: BTreeMap::new(),
         memory_bytes: 0,
         estimate_s: 0.0,
-        why: plan.catalogue.why(family),
+        why: plan.why(family),
     };
     for index in indices {
         let candidate = &plan.points[*index];

@@ -29,6 +29,18 @@ pub(crate) enum Correction {
     Trees(Forest),
 }
 
+/// How rows are off that no feature explains.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Noise {
+    /// Little, or nothing is known of it.
+    Even,
+    /// Some rows are throttled, and features come by the hundred: rows far off count little, and
+    /// each tree sees a part of the features.
+    Throttled,
+    /// Most rows repeat well and a few are far off: rows count by their side alone.
+    HeavyTailed,
+}
+
 /// A correction that may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Candidate {
@@ -45,8 +57,8 @@ pub(crate) enum Candidate {
         trees: usize,
         /// Most leaves of a tree.
         leaves: usize,
-        /// Whether rows far off count little, and each tree sees a part of the features.
-        robust: bool,
+        /// How the rows are off.
+        noise: Noise,
     },
     /// Many trees of few leaves, for few rows; residuals beyond `clip` count as that.
     SmallTrees {
@@ -107,9 +119,13 @@ impl Candidate {
                 let fitted = params.fit(&lessons.parameters, &lessons.log_ratio);
                 fitted.map_or(Correction::None, Correction::Quadratic)
             }
-            Candidate::Trees { trees, leaves, robust } => {
+            Candidate::Trees { trees, leaves, noise } => {
                 let params = TreesParams::of(trees, leaves);
-                let params = if robust { params.robust() } else { params };
+                let params = match noise {
+                    Noise::Even => params,
+                    Noise::Throttled => params.robust(),
+                    Noise::HeavyTailed => params.absolute(),
+                };
                 fit_trees(lessons, params).map_or(Correction::None, Correction::Trees)
             }
             Candidate::SmallTrees { clip } => {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::folds::{self, Held, SMALL};
 use super::train::{Task, train_as};
-use crate::correction::Candidate;
+use crate::correction::{Candidate, Noise};
 use crate::held_out::mean_size;
 use crate::lines::Position;
 use crate::math::Stream;
@@ -54,10 +54,15 @@ fn candidates(rows: usize, task: &Task<'_>) -> Vec<Candidate> {
         allowed.push(Candidate::Quadratic { l1_ratio: 0.5 });
     }
     if rows >= 200 {
-        // Tables of products have throttled rows and features by the hundred.
         let (trees, leaves) = (task.detail.trees(), task.detail.leaves());
-        let robust = task.family == Family::Gemm;
-        allowed.push(Candidate::Trees { trees, leaves, robust });
+        let noise = match task.family {
+            // Tables of products have throttled rows and features by the hundred.
+            Family::Gemm => Noise::Throttled,
+            // Repeats of an embedding agree in the median and not in the mean.
+            Family::Embedding => Noise::HeavyTailed,
+            _ => Noise::Even,
+        };
+        allowed.push(Candidate::Trees { trees, leaves, noise });
     }
     allowed
 }
@@ -196,4 +201,30 @@ fn sampled<'data>(rows: &[Row<'data>], seed: u64) -> Vec<Row<'data>> {
     }
     picked.sort_unstable();
     picked.into_iter().map(|index| rows[index].clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{Detail, Kin, groups};
+    use crate::tests::gemm_table;
+
+    #[test]
+    fn trees_are_told_what_the_rows_of_a_family_are_off_by() {
+        let data = gemm_table();
+        let machine = &data.manifest.machine;
+        let groups = groups(&data.records);
+        let kin = Kin::of(&groups[0], &groups, machine);
+        let task = Task::of(&groups[0], machine, &kin, 1, Detail::STANDARD);
+        for (family, noise) in [
+            (Family::Gemm, Noise::Throttled),
+            (Family::Embedding, Noise::HeavyTailed),
+            (Family::Attention, Noise::Even),
+        ] {
+            let trees = Candidate::Trees { trees: 175, leaves: 127, noise };
+            let task = Task { family, ..task };
+            assert_eq!(candidates(200, &task).last(), Some(&trees));
+            assert!(!candidates(199, &task).contains(&trees));
+        }
+    }
 }

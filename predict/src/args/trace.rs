@@ -27,7 +27,7 @@ pub struct InspectArguments {
     /// The traces.
     #[command(flatten)]
     pub traces: TraceFiles,
-    /// How many ops and collectives are listed
+    /// How many ops and collectives are listed; JSON lists all
     #[arg(long, default_value = "10", value_name = "COUNT")]
     pub top: usize,
     /// How to print: CSV has one row per rank and step

@@ -49,7 +49,8 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn wrote(&mut self, path: &std::path::Path, what: &str) -> Result<(), CommandError> {
-        writeln!(self.stdout, "wrote {}   {what}", path.display())?;
+        let path = inspect::harmless(&path.display().to_string());
+        writeln!(self.stdout, "wrote {path}   {what}")?;
         Ok(())
     }
 

@@ -12,12 +12,7 @@ use super::rows::kind_name;
 use super::table::host_bound;
 use crate::render::SCHEMA_VERSION;
 
-pub fn write(
-    graph: &Graph,
-    inspection: &Inspection,
-    top: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(graph: &Graph, inspection: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     let ranks: Vec<Value> = inspection
         .ranks
         .iter()
@@ -37,7 +32,7 @@ pub fn write(
         })
         .collect();
     let collectives: Vec<Value> = inspection.collectives.iter().map(collective).collect();
-    let ops: Vec<Value> = inspection.ops.iter().take(top).map(op).collect();
+    let ops: Vec<Value> = inspection.ops.iter().map(op).collect();
     let advice: Vec<Value> = inspection
         .advice
         .iter()

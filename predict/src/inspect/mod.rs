@@ -13,11 +13,14 @@ use kernelgauge_data::ExitStatus;
 use kernelgauge_trace::inspect::{Inspection, inspect};
 use kernelgauge_trace::{Graph, ReadOptions, input};
 
-pub use table::plain;
+pub use table::{harmless, plain};
 
 use crate::args::Format;
 use crate::args::trace::{InspectArguments, TraceFiles};
 use crate::error::CommandError;
+
+/// Notes of reading that are told before the rest is counted.
+const NOTES_SHOWN: usize = 12;
 
 /// Answers `predict inspect`.
 ///
@@ -33,7 +36,7 @@ pub fn run(
     let top = arguments.top;
     match arguments.format {
         Format::Table => table::write(&graph, &inspection, top, stdout)?,
-        Format::Json => json::write(&graph, &inspection, top, stdout)?,
+        Format::Json => json::write(&graph, &inspection, stdout)?,
         Format::Csv => rows::write(&graph, &inspection, stdout)?,
     }
     stdout.flush()?;
@@ -54,8 +57,11 @@ pub fn graph(files: &TraceFiles, stderr: &mut dyn Write) -> Result<Graph, Comman
         ..ReadOptions::default()
     };
     let loaded = input::load(&files.files, &options)?;
-    for note in &loaded.notes {
-        writeln!(stderr, "note: {note}")?;
+    for note in loaded.notes.iter().take(NOTES_SHOWN) {
+        writeln!(stderr, "note: {}", harmless(note))?;
+    }
+    if let Some(more) = loaded.notes.len().checked_sub(NOTES_SHOWN).filter(|&more| more > 0) {
+        writeln!(stderr, "note: and {more} more notes")?;
     }
     Ok(loaded.into_graph()?)
 }
@@ -63,7 +69,7 @@ pub fn graph(files: &TraceFiles, stderr: &mut dyn Write) -> Result<Graph, Comman
 /// What to know about the recording, each with its remedy.
 fn advise(inspection: &Inspection, stderr: &mut dyn Write) -> std::io::Result<()> {
     for advice in &inspection.advice {
-        writeln!(stderr, "warning: {}", advice.finding)?;
+        writeln!(stderr, "warning: {}", harmless(&advice.finding))?;
         if let Some(hint) = advice.hint {
             writeln!(stderr, "hint: {hint}")?;
         }

@@ -12,8 +12,17 @@ use super::answers::Answers;
 use crate::render::SCHEMA_VERSION;
 
 /// Columns before the point's own.
-const OWN: [&str; 8] =
-    ["family", "name", "shapes", "calls", "work", "device_us", "model_us", "uncovered"];
+const OWN: [&str; 9] = [
+    "family",
+    "name",
+    "shapes",
+    "calls",
+    "work",
+    "device_us",
+    "model_us",
+    "model_error",
+    "uncovered",
+];
 
 pub fn write_csv(lines: &[Distinct], answers: &Answers, out: &mut dyn Write) -> io::Result<()> {
     let mut columns: Vec<String> = OWN.map(str::to_owned).to_vec();
@@ -56,6 +65,7 @@ pub fn write_json(lines: &[Distinct], answers: &Answers, out: &mut dyn Write) ->
 
 fn document(line: &Distinct, answers: &Answers, place: usize) -> BTreeMap<String, Value> {
     let answer = answers.as_ref().and_then(|answers| answers[place].as_ref());
+    let refusal = answer.and_then(|answer| answer.as_ref().err()).map(ToString::to_string);
     let answer = answer.and_then(|answer| answer.as_ref().ok());
     let point = line.point.as_ref().ok();
     let mut fields_of: Map<String, Value> = Map::new();
@@ -70,6 +80,7 @@ fn document(line: &Distinct, answers: &Answers, place: usize) -> BTreeMap<String
         ("work", Value::from(line.work)),
         ("device_us", line.device.map_or(Value::Null, |time| Value::from(time.us()))),
         ("model_us", answer.map_or(Value::Null, |answer| Value::from(answer.time.us()))),
+        ("model_error", refusal.map_or(Value::Null, Value::from)),
         (
             "uncovered",
             line.point.as_ref().err().map_or(Value::Null, |why| Value::from(why.to_string())),

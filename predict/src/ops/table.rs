@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use kernelgauge_data::{Family, Nanos, Point};
+use kernelgauge_model::{PredictError, Prediction};
 use kernelgauge_trace::ops::{Distinct, Totals, totals};
 
 use super::answers::Answers;
@@ -28,6 +29,7 @@ pub fn write(
         writeln!(out, "and {more} more ops (--top, --format csv)")?;
     }
     coverage(lines, out)?;
+    waiting(lines, out)?;
     agreement(lines, answers, out)
 }
 
@@ -41,7 +43,7 @@ fn row(line: &Distinct, answers: &Answers, place: usize, out: &mut dyn Write) ->
     });
     let (family, what) = match &line.point {
         Ok(point) => (point.family().name(), without_family(point)),
-        Err(why) => ("-", format!("{}: {why}", plain(&line.name, 44))),
+        Err(why) => ("-", format!("{} {}: {why}", plain(&line.name, 44), plain(&line.shapes, 30))),
     };
     writeln!(
         out,
@@ -108,6 +110,7 @@ fn agreement(lines: &[Distinct], answers: &Answers, out: &mut dyn Write) -> io::
             model += answer.time.as_f64() * line.calls as f64;
         }
     }
+    refusals(answers, out)?;
     writeln!(
         out,
         "model        answers {answered} of {} ops; without collectives {} against {} recorded",
@@ -115,4 +118,40 @@ fn agreement(lines: &[Distinct], answers: &Answers, out: &mut dyn Write) -> io::
         Nanos::saturating(model),
         Nanos::saturating(recorded),
     )
+}
+
+/// Why the model does not answer, the most frequent reasons first.
+fn refusals(
+    answers: &[Option<Result<Prediction, PredictError>>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    const SHOWN: usize = 4;
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for error in answers.iter().flatten().filter_map(|answer| answer.as_ref().err()) {
+        *reasons.entry(error.to_string()).or_default() += 1;
+    }
+    let mut reasons: Vec<(usize, String)> =
+        reasons.into_iter().map(|(reason, count)| (count, reason)).collect();
+    reasons.sort_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
+    for (count, reason) in reasons.iter().take(SHOWN) {
+        writeln!(out, "no answer    {count} ops: {reason}")?;
+    }
+    match reasons.len().checked_sub(SHOWN) {
+        Some(more) if more > 0 => {
+            writeln!(out, "no answer    and {more} more reasons (--format json)")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Recorded collectives wait for other ranks, and models do not.
+fn waiting(lines: &[Distinct], out: &mut dyn Write) -> io::Result<()> {
+    let collective = |line: &&Distinct| matches!(line.point, Ok(Point::Collective(_)));
+    match lines.iter().find(collective) {
+        Some(_) => writeln!(
+            out,
+            "collectives  their recorded time includes waiting for other ranks (`predict inspect`)"
+        ),
+        None => Ok(()),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use kernelgauge_data::Nanos;
 use kernelgauge_trace::Graph;
 use kernelgauge_trace::overheads::{Distribution, Overheads};
 use serde_json::{Value, json};
@@ -23,17 +24,19 @@ pub fn write_csv(found: &Overheads, out: &mut dyn Write) -> io::Result<()> {
         "upper_quartile_us",
     ])?;
     let mut row = |overhead: &str, name: &str, shapes: &str, times: &Distribution| {
+        let time =
+            |time: Nanos| if times.count == 0 { String::new() } else { time.us().to_string() };
         writer.write_record([
             overhead.to_owned(),
             name.to_owned(),
             shapes.to_owned(),
             times.count.to_string(),
             times.set_aside.to_string(),
-            times.mean.us().to_string(),
-            times.deviation.us().to_string(),
-            times.lower_quartile.us().to_string(),
-            times.median.us().to_string(),
-            times.upper_quartile.us().to_string(),
+            time(times.mean),
+            time(times.deviation),
+            time(times.lower_quartile),
+            time(times.median),
+            time(times.upper_quartile),
         ])
     };
     row("T1", "", "", &found.between_ops)?;

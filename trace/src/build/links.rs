@@ -1,4 +1,33 @@
-//! Counts of what linking found.
+//! Counts of what linking found, and when that is too little.
+
+use crate::error::TraceError;
+use crate::graph::Graph;
+
+/// Under this share of operators found, an execution trace and a recording do not belong
+/// together.
+const NODES_NEEDED: f64 = 0.9;
+
+/// Checks that execution traces belong to the recordings they were linked with.
+///
+/// # Errors
+/// Fewer than nine in ten of their operators were found.
+pub fn check(graph: &Graph) -> Result<(), TraceError> {
+    let Links { nodes, nodes_wanted, .. } = graph.links;
+    if nodes as f64 >= NODES_NEEDED * nodes_wanted as f64 {
+        return Ok(());
+    }
+    let sources: Vec<&str> = graph.ranks.iter().map(|rank| rank.source.as_str()).collect();
+    Err(TraceError::unusable(
+        &sources.join(", "),
+        format!(
+            "only {:.1} % of the {nodes_wanted} operators of the execution trace are in the \
+             profiler's trace",
+            100.0 * nodes as f64 / nodes_wanted as f64
+        ),
+        "record both in the same step; PyTorch 2.1 and later number ops alike in both (`Record \
+         function id`, `rf_id`). Each alone can be read too",
+    ))
+}
 
 /// What linking found, and what it did not; counts over all ranks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +53,10 @@ pub struct Links {
     pub mismatched_collectives: u64,
     /// Ops that also lie in an execution trace.
     pub nodes: u64,
+    /// Nodes of execution traces whose parent was not recorded.
+    pub orphan_nodes: u64,
+    /// Nodes of execution traces set aside because another has their number.
+    pub repeated_nodes: u64,
     /// Operators of execution traces that should have been found.
     pub nodes_wanted: u64,
     /// Synchronisations that the profiler recorded (`cuda_sync`).

@@ -26,7 +26,7 @@ mod tests;
 mod translate;
 mod untangle;
 
-pub use links::Links;
+pub use links::{Links, check};
 
 use crate::execution::ExecutionTrace;
 use crate::graph::Graph;
@@ -38,6 +38,10 @@ use crate::recording::Recording;
 /// not recorded otherwise gives tasks without times.
 pub fn graph(recordings: Vec<Recording>, executions: Vec<ExecutionTrace>) -> Graph {
     let mut graph = Graph::default();
+    for oddities in executions.iter().map(|execution| &execution.node_oddities) {
+        graph.links.orphan_nodes += oddities.orphans;
+        graph.links.repeated_nodes += oddities.repeated;
+    }
     let mut executions: Vec<Option<ExecutionTrace>> = executions.into_iter().map(Some).collect();
     let lone = recordings.len() == 1 && executions.len() == 1;
     for (place, recording) in by_rank(recordings) {

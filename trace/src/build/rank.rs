@@ -3,7 +3,7 @@
 use super::translate::Translator;
 use super::{collectives, device, edges, host, nodes, steps};
 use crate::execution::ExecutionTrace;
-use crate::graph::{Device, Graph, Launching, Rank, Timing};
+use crate::graph::{Device, Graph, Launching, Rank, TaskKind, Timing};
 use crate::recording::{NONE, RankSource, Recording};
 use crate::time::Moment;
 
@@ -79,6 +79,11 @@ fn assign_steps(graph: &mut Graph, rank: u32, first_call: usize, first_task: usi
     for task in first_task..tasks.len() {
         // Work on a device belongs to the step that launched it.
         let launch = tasks[task].launch.map_or(task, |launch| launch.0 as usize);
-        tasks[task].step = at(tasks[launch].timing);
+        tasks[task].step = at(tasks[launch].timing).filter(|&step| {
+            // A thread that idles from one step into the next belongs to neither.
+            let idles = matches!(tasks[task].kind, TaskKind::Gap | TaskKind::Wait);
+            let end = tasks[task].timing.map(Timing::end);
+            !idles || steps.get(step as usize).map(|step| step.timing.end()) >= end
+        });
     }
 }

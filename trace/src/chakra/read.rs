@@ -13,6 +13,10 @@ use crate::error::TraceError;
 /// The first bytes of every gzip stream.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
+/// The longest message that is held, in bytes: nodes with long lists of inputs have some
+/// hundred thousand.
+const LONGEST_MESSAGE: u64 = 256 << 20;
+
 /// A length takes at most this many bytes, seven bits each.
 const LENGTH_BYTES: u32 = 5;
 
@@ -76,6 +80,12 @@ impl<R: BufRead> Messages<'_, R> {
     fn advance(&mut self) -> Result<bool, TraceError> {
         let start = self.offset;
         let Some(length) = self.length()? else { return Ok(false) };
+        if length > LONGEST_MESSAGE {
+            let problem = format!(
+                "a message of {length} bytes begins here; no more than {LONGEST_MESSAGE} are read"
+            );
+            return Err(self.content(start, &problem));
+        }
         self.message.clear();
         let mut limited = (&mut self.reader).take(length);
         let read = limited.read_to_end(&mut self.message);

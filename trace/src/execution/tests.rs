@@ -207,3 +207,61 @@ fn what_is_no_execution_trace_is_refused() {
     let begin = "t.json: element 1 of nodes (byte 54, line 1): this is no node";
     assert!(error.starts_with(begin), "{error}");
 }
+
+/// A trace with everything the reader looks into.
+fn whole() -> String {
+    let groups = r#"["[{\"pg_name\": \"0\", \"backend_id\": 7, \"group_size\": 2}]"]"#;
+    let gather = r#"[[[14, 15, 0, 1, 4, "cuda:0"]], [12, false], 7, 0, "all_gather", [], [], 2]"#;
+    let flat = r#"{"id": 6, "name": "x", "parent": 3, "inputs": [NaN], "input_shapes": [["s0"]]}"#;
+    let nodes = [
+        process(),
+        nested(2, "## process_group:init ##", "1", groups, ""),
+        nested(3, "record_param_comms", "1", gather, MATRIX_PRODUCT),
+        flat.to_owned(),
+    ];
+    format!(r#"{{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [{}]}}"#, nodes.join(",\n"))
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(512))]
+
+    /// Whatever bytes are changed, left out or put in, the reader answers, and what it accepts
+    /// is a tree.
+    #[test]
+    fn a_mangled_trace_gives_a_tree_or_an_error(
+        changes in proptest::collection::vec((0_usize..1500, 0_u8..4, proptest::num::u8::ANY), 1..8),
+        lenient in proptest::bool::ANY,
+    ) {
+        let mut bytes = whole().into_bytes();
+        for (at, change, byte) in changes {
+            let at = at.min(bytes.len().saturating_sub(1));
+            match change {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, b"[]{}\",:0"[usize::from(byte) % 8]),
+                2 => drop(bytes.remove(at)),
+                _ => bytes.truncate(bytes.len() - usize::from(byte) % 16),
+            }
+        }
+        let options = ReadOptions {
+            allow_truncated: lenient,
+            allow_unknown_schema: lenient,
+            ..ReadOptions::default()
+        };
+        if let Ok(trace) = read("t.json", &bytes[..], &options) {
+            for start in 0..trace.nodes.len() {
+                let mut at = start;
+                for _ in 0..trace.nodes.len() {
+                    at = trace.nodes[at].parent;
+                }
+                proptest::prop_assert_eq!(at, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_trace_that_is_mangled_is_good_itself() {
+    let trace = read("t.json", whole().as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!((trace.nodes.len(), trace.collectives.rows().len()), (4, 1));
+    assert_eq!((trace.oddities.no_numbers, trace.node_oddities.other_form), (1, 1));
+}

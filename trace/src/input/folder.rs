@@ -12,8 +12,8 @@ const LEVELS: u32 = 2;
 /// Endings of files that may be traces.
 const ENDINGS: &[&str] = &[".json", ".gz", ".et", ".tgz", ".tar"];
 
-/// The files of a folder that may be traces, by their names with numbers as numbers; hidden ones
-/// are passed over.
+/// The files of a folder that may be traces, by their names with numbers as numbers; hidden ones,
+/// links to folders, pipes and devices are passed over.
 ///
 /// # Errors
 /// The system refuses to list a folder.
@@ -26,11 +26,13 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
             if name.starts_with('.') {
                 continue;
             }
+            // A link to a folder may lead back to it, and a pipe may never end.
+            let link = path.is_symlink();
             if path.is_dir() {
-                if level < LEVELS {
+                if level < LEVELS && !link {
                     folders.push((path, level + 1));
                 }
-            } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            } else if path.is_file() && ENDINGS.iter().any(|ending| name.ends_with(ending)) {
                 files.push(path);
             }
         }

@@ -14,15 +14,29 @@ pub struct Advice {
     pub hint: Option<&'static str>,
 }
 
-/// Under this share of operators found, an execution trace and a recording do not belong
-/// together.
-pub const NODES_NEEDED: f64 = 0.9;
-
 /// Everything to know about a graph's recordings.
 pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
     let mut advice = Vec::new();
     let mut say = |code, finding: String, hint| advice.push(Advice { code, finding, hint });
     let links = &graph.links;
+    if links.orphan_nodes > 0 {
+        say(
+            "orphan_nodes",
+            format!(
+                "{} nodes of execution traces name a parent that was not recorded, or themselves: \
+                 they hang on the process",
+                links.orphan_nodes
+            ),
+            None,
+        );
+    }
+    if links.repeated_nodes > 0 {
+        say(
+            "repeated_nodes",
+            format!("{} nodes with the number of another were set aside", links.repeated_nodes),
+            None,
+        );
+    }
     let timed = graph.tasks.iter().any(|task| task.timing.is_some());
     if !timed {
         say(
@@ -43,7 +57,7 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
     if unmarked > 0 {
         say(
             "no_steps",
-            format!("no steps are marked on {unmarked} rank(s): the whole trace is taken as one"),
+            "no steps are marked: the whole trace is taken as one".to_owned(),
             Some("call `profiler.step()` after each step to mark them"),
         );
     }
@@ -94,7 +108,6 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
         );
     }
     collectives(graph, &mut say);
-    nodes(graph, &mut say);
     reading(graph, &mut say);
     let unexplained = ranks.iter().flat_map(|rank| &rank.steps).fold((0, 0), |sum, step| {
         (sum.0 + step.idle.unexplained.get(), sum.1 + step.timing.duration.get())
@@ -132,6 +145,17 @@ fn collectives(graph: &Graph, say: Say<'_>) {
             Some("record the same steps on all ranks"),
         );
     }
+    let early = graph.rendezvous.iter().filter(|one| ends_before_it_can(graph, one)).count();
+    if early > 0 {
+        say(
+            "clocks",
+            format!(
+                "{early} collectives end on one rank before they begin on another: the clocks of \
+                 the ranks disagree, and waiting and spread with them"
+            ),
+            Some("record with clocks that are kept together (PTP, or all ranks on one host)"),
+        );
+    }
     let partial = graph.rendezvous.iter().filter(|one| !one.is_whole()).count();
     if partial > 0 {
         say(
@@ -142,24 +166,6 @@ fn collectives(graph: &Graph, say: Say<'_>) {
                 graph.rendezvous.len()
             ),
             Some("give the traces of all ranks"),
-        );
-    }
-}
-
-fn nodes(graph: &Graph, say: Say<'_>) {
-    let links = &graph.links;
-    if links.nodes_wanted == 0 {
-        return;
-    }
-    let share = links.nodes as f64 / links.nodes_wanted as f64;
-    if share < NODES_NEEDED {
-        say(
-            "unmatched_nodes",
-            format!("only {:.1} % of the execution traces' operators were found", 100.0 * share),
-            Some(
-                "record both in the same step; PyTorch 2.1 and later number ops alike in both \
-                 (`Record function id`)",
-            ),
         );
     }
 }
@@ -179,4 +185,16 @@ fn reading(graph: &Graph, say: Say<'_>) {
     if graph.ranks.iter().any(|rank| rank.oddities.cut) {
         say("cut", "the trace ends in the middle: what was complete was read".to_owned(), None);
     }
+}
+
+/// How much earlier than the last arrival a member may end by the rounding of clocks: what the
+/// ends of one collective differ by on one host (some microseconds), with room to spare.
+const CLOCK_TOLERANCE: i64 = 100_000;
+
+/// Whether a member ends before another has arrived, which no collective can.
+fn ends_before_it_can(graph: &Graph, meeting: &crate::graph::Rendezvous) -> bool {
+    let timings = || meeting.members.iter().filter_map(|&task| graph.task(task).timing);
+    let last = timings().map(|timing| timing.start).max();
+    let first = timings().map(crate::graph::Timing::end).min();
+    last.zip(first).is_some_and(|(last, first)| last.minus(first) > CLOCK_TOLERANCE)
 }

@@ -6,6 +6,7 @@ use kernelgauge_data::Nanos;
 
 use super::RankReport;
 use crate::graph::Graph;
+use crate::recording::RankSource;
 
 /// How far ranks are apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,9 @@ pub struct StepSkew {
 
 /// The skew of several ranks.
 pub fn of(graph: &Graph, ranks: &[RankReport]) -> Option<Skew> {
-    if ranks.len() < 2 {
+    // Ranks by place that never meet may be different runs.
+    let placed = graph.ranks.iter().any(|rank| rank.by == RankSource::Order);
+    if ranks.len() < 2 || (placed && graph.rendezvous.is_empty()) {
         return None;
     }
     let mut numbers: BTreeMap<u64, Vec<(u32, Nanos)>> = BTreeMap::new();
@@ -51,6 +54,9 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Option<Skew> {
     let difference = |skew: &StepSkew| skew.longest.1.get() - skew.shortest.1.get();
     let steps = skews.max_by_key(difference);
     let (last, largest_spread) = arrivals(graph);
+    if steps.is_none() && last.is_none() {
+        return None;
+    }
     Some(Skew { steps, last, largest_spread })
 }
 

@@ -19,8 +19,7 @@ pub fn point(name: &str, bytes: Option<u64>) -> Result<Point, Uncovered> {
     let direction = directions.iter().find(|(word, _)| name.contains(word));
     let (_, direction) = *direction.ok_or(Uncovered::Missing("the direction of the copy is"))?;
     let bytes = bytes.ok_or(Uncovered::Missing("the size of the copy is"))?;
-    let between = matches!(direction, CopyDirection::DeviceToDevice | CopyDirection::PeerToPeer);
-    // Page-locked memory is named; copies within devices have no such distinction.
-    let pinned = between || name.contains("Pinned");
+    // Page-locked memory of the host is named.
+    let pinned = name.contains("Pinned");
     Ok(Point::Copy(CopyPoint { direction, pinned, bytes }))
 }

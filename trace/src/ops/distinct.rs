@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use kernelgauge_data::{Nanos, Point};
 
 use super::translate::{self, Uncovered};
-use super::{attention, collective, copy};
+use super::{attention, collective, copy, host};
 use crate::graph::{CallId, CallKind, Graph, Task, TaskKind};
 
 /// Ops that are the same point, or have the same name and inputs.
@@ -40,7 +40,8 @@ pub struct Totals {
     pub covered_device: Nanos,
 }
 
-/// The distinct ops of a graph, the longest first; those without times by count.
+/// The distinct ops of a graph, the longest first; those without times by count, without ops
+/// that are known to launch nothing.
 pub fn distinct(graph: &Graph) -> Vec<Distinct> {
     let mut sums = Sums { graph, found: BTreeMap::new(), places: HashMap::new() };
     let timed = graph.tasks.iter().any(|task| task.kind.is_on_device());
@@ -127,8 +128,11 @@ impl Sums<'_> {
 
     fn op(&mut self, task: &Task) {
         let Some(call) = task.call.and_then(|call| whose(self.graph, call)) else { return };
-        let point = self.point(call);
         let name = self.graph.names.text(self.graph.call(call).name);
+        if host::launches_nothing(name) {
+            return;
+        }
+        let point = self.point(call);
         let sum = self.sum(name, Some(call), point);
         if sum.calls.insert(call) {
             sum.line.calls += 1;

@@ -7,7 +7,7 @@ use kernelgauge_data::{Direction, Distribution, EmbeddingPoint, Optimizer, Point
 
 use super::Uncovered;
 use super::inputs::Inputs;
-use crate::graph::{CallId, CallKind, Graph};
+use crate::graph::{Call, CallId, CallKind, Graph, ProcessorId};
 
 /// Whether an op is an embedding bag.
 pub fn is_one(name: &str) -> bool {
@@ -47,12 +47,13 @@ pub fn backward(graph: &Graph, call: CallId) -> Option<Result<Point, Uncovered>>
     }
     let number = this.sequence?;
     let rank = graph.processor(this.processor).rank;
-    let forward = graph.calls.iter().find(|other| {
+    let numbered = graph.calls.iter().find(|other| {
         other.sequence == Some(number)
             && other.kind == CallKind::Op
             && graph.processor(other.processor).rank == rank
             && is_one(graph.names.text(other.name))
-    })?;
+    });
+    let forward = numbered.or_else(|| following(graph, this.processor, number, name))?;
     let facts = forward.facts.and_then(|row| graph.ops.get(row))?;
     let inputs = Inputs::read(facts, &graph.names);
     let turned = point(graph.names.text(forward.name), &inputs)?.map(|point| match point {
@@ -61,7 +62,39 @@ pub fn backward(graph: &Graph, call: CallId) -> Option<Result<Point, Uncovered>>
         }
         other => other,
     });
-    Some(turned)
+    let updates = ["Dense", "sgd", "rowwise_adagrad", "EmbeddingBag"];
+    Some(turned.and_then(|point| match updates.iter().any(|known| name.contains(known)) {
+        true => Ok(point),
+        false => Err(Uncovered::Differs("the family updates by SGD and row-wise Adagrad alone")),
+    }))
+}
+
+/// The fused lookup of the same kind that comes first after the ops that share a number with its
+/// backward op: functions of C++ take their number, and their inner ops none.
+fn following<'a>(
+    graph: &'a Graph,
+    backward: ProcessorId,
+    number: i64,
+    name: &str,
+) -> Option<&'a Call> {
+    let (_, kind) = name.split_once("LookupFunction_")?;
+    let kind = kind.split_once("_Op").map_or(kind, |(kind, _)| kind).to_ascii_lowercase();
+    let rank = graph.processor(backward).rank;
+    let forward = graph.processors.iter().enumerate().filter(|(place, processor)| {
+        processor.rank == rank && *place != backward.0 as usize && !processor.calls.is_empty()
+    });
+    forward.into_iter().find_map(|(_, processor)| {
+        let range = processor.calls.start as usize..processor.calls.end as usize;
+        let calls = graph.calls.get(range)?;
+        let last = calls.iter().rposition(|call| call.sequence == Some(number))?;
+        let mut later = calls.iter().skip(last + 1);
+        later.find(|call| {
+            let name = graph.names.text(call.name);
+            is_fused(name)
+                && (name.contains(&format!("lookup_{kind}_"))
+                    || name.contains(&format!("{kind}_embedding")))
+        })
+    })
 }
 
 fn bag(dtype: kernelgauge_data::Dtype) -> EmbeddingPoint {

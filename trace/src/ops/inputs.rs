@@ -112,6 +112,13 @@ impl Inputs {
         let types = self.types.get(position).and_then(Value::as_str).unwrap_or_default();
         let first = types.trim_start_matches("GenericList[");
         let first = first.split([',', ']']).next().unwrap_or_default();
+        if !types.starts_with("GenericList[") {
+            // Profilers write `TensorList`, whatever is in it.
+            return match dims.first() {
+                Some(Value::Array(_)) => Err(Uncovered::Missing("the element type of a list is")),
+                _ => Err(Uncovered::NoShapes),
+            };
+        }
         let tensors = dims.iter().map(|dims| {
             let Value::Array(dims) = dims else { return Err(Uncovered::NoShapes) };
             let sizes = dims.iter().map(size).collect::<Result<Vec<u64>, Uncovered>>()?;

@@ -3,7 +3,7 @@
 //! An element-wise op without a namesake among the family's is the one that reads and writes as
 //! much: two inputs `add`, one input `scale`.
 
-use kernelgauge_data::{MemoryOp, MemoryPoint, Point};
+use kernelgauge_data::{Dtype, MemoryOp, MemoryPoint, Point};
 
 use super::Uncovered;
 use super::inputs::{Inputs, Tensor};
@@ -17,6 +17,8 @@ enum Shape {
     Rows(MemoryOp),
     /// Writes only.
     Write,
+    /// Element by element over a list of tensors, or over two lists.
+    Lists,
     /// A list of tensors side by side.
     Joined,
     /// Into another type, or the same.
@@ -24,7 +26,7 @@ enum Shape {
 }
 
 /// Op names without `aten::` and a trailing `_`, with what they do.
-const OPS: [(&str, Shape); 63] = [
+const OPS: [(&str, Shape); 67] = [
     ("add", Shape::ElementWise(MemoryOp::Add)),
     ("sub", Shape::ElementWise(MemoryOp::Add)),
     ("rsub", Shape::ElementWise(MemoryOp::Add)),
@@ -41,6 +43,11 @@ const OPS: [(&str, Shape); 63] = [
     ("hardtanh_backward", Shape::ElementWise(MemoryOp::Add)),
     ("native_dropout_backward", Shape::ElementWise(MemoryOp::Add)),
     ("masked_fill", Shape::ElementWise(MemoryOp::Add)),
+    // Gradient and result in, gradient out.
+    ("_softmax_backward_data", Shape::ElementWise(MemoryOp::Add)),
+    ("_log_softmax_backward_data", Shape::ElementWise(MemoryOp::Add)),
+    ("_foreach_add", Shape::Lists),
+    ("_foreach_mul", Shape::Lists),
     ("neg", Shape::ElementWise(MemoryOp::Scale)),
     ("exp", Shape::ElementWise(MemoryOp::Scale)),
     ("log", Shape::ElementWise(MemoryOp::Scale)),
@@ -107,6 +114,7 @@ pub fn point(name: &str, inputs: &Inputs) -> Option<Result<Point, Uncovered>> {
         Shape::ElementWise(op) => element_wise(op, inputs),
         Shape::Rows(op) => rows(op, inputs),
         Shape::Write => inputs.first().and_then(|tensor| flat(MemoryOp::Fill, &tensor)),
+        Shape::Lists => lists(inputs),
         Shape::Joined => joined(inputs),
         Shape::Copied => copied(inputs),
     })
@@ -147,12 +155,23 @@ fn rows(op: MemoryOp, inputs: &Inputs) -> Result<Point, Uncovered> {
     Ok(Point::Memory(MemoryPoint { op, dtype: tensor.dtype()?, rows: all / last, columns: last }))
 }
 
+/// All tensors of one list, or of two in pairs, as one.
+fn lists(inputs: &Inputs) -> Result<Point, Uncovered> {
+    let (sum, dtype) = together(&inputs.tensors(0)?)?;
+    let op = if inputs.tensors(1).is_ok() { MemoryOp::Add } else { MemoryOp::Scale };
+    Ok(Point::Memory(MemoryPoint { op, dtype, rows: 1, columns: sum }))
+}
+
+/// The elements of some tensors together, and their type.
+fn together(tensors: &[Tensor]) -> Result<(u64, Dtype), Uncovered> {
+    let add = |sum: u64, tensor: &Tensor| sum.checked_add(tensor.elements()?);
+    let sum = tensors.iter().try_fold(0_u64, add).ok_or(Uncovered::NoShapes)?;
+    Ok((sum, tensors.first().ok_or(Uncovered::NoShapes)?.dtype()?))
+}
+
 /// Tensors side by side: the family has two of the same size, which move as many bytes.
 fn joined(inputs: &Inputs) -> Result<Point, Uncovered> {
-    let tensors = inputs.tensors(0)?;
-    let add = |sum: u64, tensor: &Tensor| sum.checked_add(tensor.elements()?);
-    let all = tensors.iter().try_fold(0_u64, add).ok_or(Uncovered::NoShapes)?;
-    let dtype = tensors.first().ok_or(Uncovered::NoShapes)?.dtype()?;
+    let (all, dtype) = together(&inputs.tensors(0)?)?;
     let columns = all - all % 2;
     Ok(Point::Memory(MemoryPoint { op: MemoryOp::Concat, dtype, rows: 1, columns }))
 }
@@ -165,6 +184,12 @@ fn copied(inputs: &Inputs) -> Result<Point, Uncovered> {
     if to == from {
         return flat(MemoryOp::Scale, &first);
     }
+    // Integers are as wide as the floats that stand for them.
+    let from = match from {
+        Dtype::Int64 => Dtype::F64,
+        Dtype::Int32 => Dtype::F32,
+        other => other,
+    };
     if MemoryPoint::cast_to(from).size() != to.size() {
         return Err(Uncovered::Differs("the family casts f64 to f32, f32 to f16, narrower to f32"));
     }

@@ -13,8 +13,11 @@ mod copy;
 mod distinct;
 mod embedding;
 mod gemm;
+mod host;
 mod inputs;
 mod memory;
+#[cfg(test)]
+mod tests;
 mod translate;
 
 pub use distinct::{Distinct, Totals, distinct, totals};

@@ -30,7 +30,7 @@ impl Distribution {
         if all == 0 {
             return Distribution::default();
         }
-        let (low, high) = (quantile(&times, 1, 4), quantile(&times, 3, 4));
+        let (low, high) = (lower_quartile(&times), upper_quartile(&times));
         let reach = (high.get() - low.get()).saturating_mul(3) / 2;
         let from = low.get().saturating_sub(reach);
         let to = high.get().saturating_add(reach);
@@ -43,16 +43,25 @@ impl Distribution {
             set_aside: (all - times.len()) as u64,
             mean: Nanos::saturating(mean),
             deviation: Nanos::saturating((squares / count).sqrt()),
-            lower_quartile: quantile(&times, 1, 4),
-            median: quantile(&times, 1, 2),
-            upper_quartile: quantile(&times, 3, 4),
+            lower_quartile: lower_quartile(&times),
+            median: at(&times, (times.len() - 1) / 2),
+            upper_quartile: upper_quartile(&times),
         }
     }
 }
 
-/// The element of sorted times of which `part` of `whole` elements are smaller.
-fn quantile(times: &[Nanos], part: usize, whole: usize) -> Nanos {
-    times.get((times.len() - 1) * part / whole).copied().unwrap_or_default()
+/// Of elements that lie as near, the smaller one; of the upper quartile the larger one: were both
+/// rounded down, one of two would be an outlier.
+fn lower_quartile(times: &[Nanos]) -> Nanos {
+    at(times, (times.len() - 1) / 4)
+}
+
+fn upper_quartile(times: &[Nanos]) -> Nanos {
+    at(times, (3 * (times.len() - 1)).div_ceil(4))
+}
+
+fn at(times: &[Nanos], place: usize) -> Nanos {
+    times.get(place).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -66,5 +75,9 @@ mod tests {
         assert_eq!((found.count, found.set_aside), (5, 1));
         assert_eq!((found.mean, found.median), (Nanos::new(12), Nanos::new(12)));
         assert_eq!(Distribution::of(Vec::new()), Distribution::default());
+        // Of two none is an outlier.
+        let two = Distribution::of([5, 10].map(Nanos::new).to_vec());
+        assert_eq!((two.count, two.set_aside), (2, 0));
+        assert_eq!((two.lower_quartile, two.upper_quartile), (Nanos::new(5), Nanos::new(10)));
     }
 }

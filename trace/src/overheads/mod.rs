@@ -14,6 +14,8 @@
 //! Left to others: what the figures are used for (`kernelgauge-predict`).
 
 mod distribution;
+#[cfg(test)]
+mod tests;
 mod top_level;
 
 use std::collections::{BTreeMap, HashSet};

@@ -3,8 +3,8 @@
 use super::bins::Bins;
 use super::forest::LEAF_STEP;
 use super::histogram::{Bin, Layout, Scale};
-use super::params::TreesValidParams;
-use crate::math::Stream;
+use super::params::{Loss, TreesValidParams};
+use crate::math::{Stream, median};
 
 /// A split or a leaf, in the order the tree is stored: a node's children lie side by side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct Boosting<'bins> {
     bins: &'bins Bins,
     base: f64,
     residuals: Vec<f64>,
-    /// What trees are grown on: residuals clipped.
+    /// What trees are grown on: residuals clipped, or their signs.
     gradients: Vec<f64>,
     scale: Scale,
     layout: Layout,
@@ -67,10 +67,14 @@ struct Open {
 }
 
 impl<'bins> Boosting<'bins> {
-    /// Starts from the mean of `targets`.
-    pub(super) fn new(bins: &'bins Bins, targets: Vec<f64>) -> Self {
-        let mean = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
-        let base = (mean / LEAF_STEP).round() * LEAF_STEP;
+    /// Starts from the mean of `targets`, or from the median where absolute values count: with
+    /// nearly all rows on one side of it no split would gain, and nothing would be learned.
+    pub(super) fn new(bins: &'bins Bins, targets: Vec<f64>, loss: Loss) -> Self {
+        let middle = match loss {
+            Loss::Huber { .. } => targets.iter().sum::<f64>() / targets.len().max(1) as f64,
+            Loss::Absolute => median(targets.clone()),
+        };
+        let base = (middle / LEAF_STEP).round() * LEAF_STEP;
         let residuals: Vec<f64> = targets.iter().map(|target| target - base).collect();
         let rows: Vec<u32> = (0..residuals.len() as u32).collect();
         Boosting {
@@ -95,9 +99,12 @@ impl<'bins> Boosting<'bins> {
 
     /// Takes the gradients anew and draws the features of the next tree.
     fn begin(&mut self, params: &TreesValidParams) {
-        let clip = params.clip;
         for (slot, residual) in self.gradients.iter_mut().zip(&self.residuals) {
-            *slot = residual.clamp(-clip, clip);
+            *slot = match params.loss {
+                Loss::Huber { clip } => residual.clamp(-clip, clip),
+                Loss::Absolute if *residual == 0.0 => 0.0,
+                Loss::Absolute => residual.signum(),
+            };
         }
         let largest = self.gradients.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
         self.scale = Scale::of(self.gradients.len(), largest);
@@ -193,7 +200,14 @@ impl<'bins> Boosting<'bins> {
     /// The answer of a leaf, which is taken off the residuals of its rows.
     fn close(&mut self, from: usize, to: usize, params: &TreesValidParams) -> i32 {
         let rows = &self.rows[from..to];
-        let sum: f64 = rows.iter().map(|&row| self.gradients[row as usize]).sum();
+        let sum: f64 = match params.loss {
+            Loss::Huber { .. } => rows.iter().map(|&row| self.gradients[row as usize]).sum(),
+            // Signs say which rows belong together, not by how much they are off.
+            Loss::Absolute => {
+                let residuals = rows.iter().map(|&row| self.residuals[row as usize]).collect();
+                median(residuals) * rows.len() as f64
+            }
+        };
         let answer = sum / (rows.len() as f64 + params.ridge);
         let steps = (params.learning_rate * answer / LEAF_STEP).round() as i32;
         for &row in rows {

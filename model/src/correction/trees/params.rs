@@ -11,6 +11,18 @@ use super::forest::{Forest, LONGEST};
 use super::grow::{Boosting, grow};
 use super::histogram::MOST_ROWS;
 
+/// What the trees make small.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Loss {
+    /// Squares, and absolute values beyond `clip`: residuals beyond it count as it.
+    Huber {
+        /// In units of the target.
+        clip: f64,
+    },
+    /// Absolute values: every row counts by its side alone, and a leaf answers the median.
+    Absolute,
+}
+
 /// Hyper-parameters, not yet checked.
 #[derive(Debug, Clone)]
 pub(crate) struct TreesParams(TreesValidParams);
@@ -32,8 +44,8 @@ pub(crate) struct TreesValidParams {
     pub ridge: f64,
     /// Most bins of a feature.
     pub bins: usize,
-    /// Residuals beyond this count as this.
-    pub clip: f64,
+    /// What the trees make small.
+    pub loss: Loss,
     /// Share of the features that each tree may split on, drawn anew for every tree.
     pub features: f64,
 }
@@ -70,7 +82,7 @@ impl TreesParams {
             least_rows: 5,
             ridge: 1.0,
             bins: 128,
-            clip: 0.5,
+            loss: Loss::Huber { clip: 0.5 },
             features: 1.0,
         })
     }
@@ -89,13 +101,31 @@ impl TreesParams {
     /// trees. Three features of ten for each tree lose nothing and take a third of the time.
     /// Attention, whose terms are further off and have fewer features, does better without.
     pub(crate) fn robust(mut self) -> Self {
-        (self.0.clip, self.0.features) = (0.05, 0.3);
+        (self.0.loss, self.0.features) = (Loss::Huber { clip: 0.05 }, 0.3);
         self
+    }
+
+    /// For rows of which most are good and a few far off, for no reason in them: absolute values,
+    /// at most 31 leaves, half the steps, and ten rows a leaf, whose median a few do not move.
+    ///
+    /// Of the embeddings of estimate-train-time, two times of one shape differ by 4.3 % in the mean
+    /// and by 0.8 % in the median. Chosen on their bands other than [0.2, 0.4) and [0.6, 0.8),
+    /// single points held out. The price is in the tail, which is followed less: the worst points
+    /// are further off.
+    pub(crate) fn absolute(self) -> Self {
+        let TreesParams(own) = self;
+        let TreesParams(small) = TreesParams::of(own.rounds, own.leaves.min(31));
+        TreesParams(TreesValidParams {
+            loss: Loss::Absolute,
+            learning_rate: own.learning_rate / 2.0,
+            least_rows: 10,
+            ..small
+        })
     }
 
     /// Residuals beyond this count as this.
     pub(crate) fn clipped(mut self, clip: f64) -> Self {
-        self.0.clip = clip;
+        self.0.loss = Loss::Huber { clip };
         self
     }
 
@@ -122,7 +152,7 @@ impl ParamGuard for TreesParams {
             ("least rows", params.least_rows >= 1),
             ("ridge", params.ridge >= 0.0 && params.ridge.is_finite()),
             ("bins", (2..=256).contains(&params.bins)),
-            ("clip", params.clip > 0.0),
+            ("clip", !matches!(params.loss, Loss::Huber { clip } if clip.is_nan() || clip <= 0.0)),
             ("features", params.features > 0.0 && params.features <= 1.0),
         ];
         match ranges.iter().find(|(_, within)| !within) {
@@ -152,7 +182,7 @@ impl<D: Data<Elem = f64>, T: AsSingleTargets<Elem = f64>> Fit<ArrayBase<D, Ix2>,
             return Err(TreesError::NotFinite);
         }
         let bins = Bins::of(records, self.bins);
-        let mut boosting = Boosting::new(&bins, targets.iter().copied().collect());
+        let mut boosting = Boosting::new(&bins, targets.iter().copied().collect(), self.loss);
         let mut forest = Forest::new(boosting.base());
         for _ in 0..self.rounds {
             let tree = grow(&mut boosting, self);

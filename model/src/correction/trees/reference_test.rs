@@ -11,6 +11,7 @@ use linfa::ParamGuard;
 use linfa::prelude::*;
 use ndarray::{Array1, Array2};
 
+use super::params::Loss;
 use super::{Forest, TreesParams};
 use crate::math::Stream;
 
@@ -41,7 +42,7 @@ fn fitted() -> (Forest, [Rows; 2]) {
     let params = TreesParams::with(|params| {
         (params.rounds, params.leaves, params.bins) = (40, 16, 255);
         (params.learning_rate, params.least_rows, params.ridge) = (0.2, 5, 1.0);
-        (params.clip, params.features, params.depth) = (1e9, 1.0, 6);
+        (params.loss, params.features, params.depth) = (Loss::Huber { clip: 1e9 }, 1.0, 6);
     });
     let forest =
         params.check().unwrap().fit(&Dataset::new(records.clone(), targets.clone())).unwrap();
@@ -105,6 +106,9 @@ fn hyper_parameters_and_rows_are_checked() {
     assert!(TreesParams::with(|params| params.leaves = 1).check().is_err());
     assert!(TreesParams::with(|params| params.learning_rate = f64::NAN).check().is_err());
     assert!(TreesParams::with(|params| params.depth = 25).check().is_err());
+    for clip in [0.0, f64::NAN] {
+        assert!(TreesParams::of(120, 31).clipped(clip).check().is_err());
+    }
     let params = TreesParams::of(120, 31).check().unwrap();
     let one = |value: f64| Dataset::new(Array2::zeros((1, 1)), Array1::from(vec![value]));
     assert!(params.fit(&one(f64::NAN)).is_err());

@@ -19,7 +19,7 @@ mod parts;
 mod tests;
 mod units;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use communication::Reason;
 pub use groups::GroupNumbers;
@@ -87,12 +87,16 @@ pub fn rank(
         exported: Exported::default(),
         rounding: Rounding::default(),
         tags: Tags::default(),
+        streams: stream_numbers(graph, rank),
     };
     let nodes = export.nodes(&idle::keep(graph, units, origin));
     let number = i64::from(rank.number);
     let metadata = GlobalMetadata {
         version: VERSION.to_owned(),
-        attributes: vec![Attribute::int64("rank", number)],
+        attributes: [("rank", Some(number)), ("world_size", rank.world_size.map(i64::from))]
+            .into_iter()
+            .filter_map(|(name, value)| Some(Attribute::int64(name, value?)))
+            .collect(),
     };
     let trace = ChakraTrace {
         source: rank.source.clone(),
@@ -111,6 +115,34 @@ struct Export<'a> {
     exported: Exported,
     rounding: Rounding,
     tags: Tags,
+    /// The number of each stream in the trace.
+    streams: BTreeMap<(i64, i64), i64>,
+}
+
+/// Numbers for the streams of a rank: their own, but where two devices have one of the same
+/// number, which the format cannot tell apart, the next free one.
+fn stream_numbers(graph: &Graph, rank: &Rank) -> BTreeMap<(i64, i64), i64> {
+    let processors = rank.processors.start as usize..rank.processors.end as usize;
+    let streams = graph.processors.get(processors).unwrap_or_default().iter();
+    let streams: Vec<(i64, i64)> = streams
+        .filter_map(|processor| match processor.kind {
+            ProcessorKind::Stream { device, stream } => Some((device, stream)),
+            ProcessorKind::Thread { .. } => None,
+        })
+        .collect();
+    let mut taken: BTreeSet<i64> = BTreeSet::new();
+    let mut numbers = BTreeMap::new();
+    let mut free = streams.iter().map(|&(_, stream)| stream).max().unwrap_or(0);
+    for (device, stream) in streams {
+        let number = if taken.insert(stream) {
+            stream
+        } else {
+            free = free.saturating_add(1);
+            free
+        };
+        numbers.insert((device, stream), number);
+    }
+    numbers
 }
 
 impl Export<'_> {
@@ -155,8 +187,9 @@ impl Export<'_> {
         let on_device = matches!(processor.kind, ProcessorKind::Stream { .. }) && !unit.idle;
         let mut attributes = vec![Attribute::bool(attribute::IS_CPU_OP, !on_device)];
         match processor.kind {
-            ProcessorKind::Stream { stream, .. } => {
-                attributes.push(Attribute::int64(attribute::STREAM, stream));
+            ProcessorKind::Stream { device, stream } => {
+                let number = self.streams.get(&(device, stream)).copied().unwrap_or(stream);
+                attributes.push(Attribute::int64(attribute::STREAM, number));
             }
             ProcessorKind::Thread { thread, .. } => {
                 let written = self.graph.names.text(thread).parse();

@@ -19,6 +19,7 @@ pub(super) fn add(
     graph: &mut Graph,
     node: &ChakraNode,
     sequences: &mut Sequences,
+    world_size: Option<u32>,
 ) -> Option<CollectiveId> {
     let kind = match NodeType::try_from(node.kind).ok()? {
         NodeType::Collective => kind(node),
@@ -32,7 +33,7 @@ pub(super) fn add(
         _ => None,
     };
     let between_two = matches!(kind, Some(CollectiveKind::Send | CollectiveKind::Receive));
-    let group = (!between_two).then(|| group(graph, node));
+    let group = (!between_two).then(|| group(graph, node, world_size));
     let sequence = group.map(|group| {
         let next = sequences.next.entry(group).or_insert(0);
         *next += 1;
@@ -78,15 +79,22 @@ fn kind(node: &ChakraNode) -> Option<CollectiveKind> {
     })
 }
 
-/// The group by its name; nothing and `0` are all ranks. Ranks are in a file beside the trace.
-fn group(graph: &mut Graph, node: &ChakraNode) -> GroupId {
+/// The group by its name; nothing and `0` are all ranks, of which there are as many as the trace
+/// states, if it does. Other groups' ranks are in a file beside the trace.
+fn group(graph: &mut Graph, node: &ChakraNode, world_size: Option<u32>) -> GroupId {
     let written = node.text(attribute::GROUP).unwrap_or_default();
-    let name = graph.names.symbol(if written.is_empty() { "0" } else { &written });
+    let everybody = written.is_empty() || written == "0";
+    let name = graph.names.symbol(if everybody { "0" } else { &written });
     let known = graph.groups.iter().position(|group| group.name == name);
     let place = known.unwrap_or(graph.groups.len());
     if known.is_none() {
         let description = Symbol::EMPTY;
-        graph.groups.push(Group { name, description, size: None, ranks: Vec::new() });
+        graph.groups.push(Group {
+            name,
+            description,
+            size: world_size.filter(|_| everybody),
+            ranks: Vec::new(),
+        });
     }
     GroupId(u32::try_from(place).unwrap_or(u32::MAX))
 }

@@ -46,16 +46,23 @@ pub fn graph(traces: Vec<(Option<StatedRank>, ChakraTrace)>) -> Result<Graph, Tr
 impl ChakraTrace {
     /// The rank, where the metadata say it.
     pub fn stated_rank(&self) -> Option<StatedRank> {
+        Some(StatedRank { rank: self.stated("rank")?, by: RankSource::Content })
+    }
+
+    /// Ranks of the job, where the metadata say it.
+    pub fn world_size(&self) -> Option<u32> {
+        self.stated("world_size")
+    }
+
+    fn stated(&self, name: &str) -> Option<u32> {
         let attributes = self.metadata.as_ref()?.attributes.iter();
-        let stated = attributes.filter(|attribute| attribute.name == "rank");
-        let mut rank = stated.filter_map(|attribute| match attribute.value.as_ref()? {
-            AttributeValue::Int64(rank) => u32::try_from(*rank).ok(),
-            AttributeValue::Int32(rank) => u32::try_from(*rank).ok(),
-            AttributeValue::Uint64(rank) => u32::try_from(*rank).ok(),
-            AttributeValue::Uint32(rank) => Some(*rank),
+        let mut stated = attributes.filter(|attribute| attribute.name == name);
+        stated.find_map(|attribute| match attribute.value.as_ref()? {
+            AttributeValue::Int64(number) => u32::try_from(*number).ok(),
+            AttributeValue::Int32(number) => u32::try_from(*number).ok(),
+            AttributeValue::Uint64(number) => u32::try_from(*number).ok(),
+            AttributeValue::Uint32(number) => Some(*number),
             _ => None,
-        });
-        let rank = rank.next()?;
-        Some(StatedRank { rank, by: RankSource::Content })
+        })
     }
 }

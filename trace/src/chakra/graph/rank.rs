@@ -141,7 +141,7 @@ impl Adding<'_> {
             let processor = Processor { rank, kind, tasks: first_task..end, calls: calls..calls };
             graph.processors.push(processor);
         }
-        self.communicate(graph, &tasks);
+        self.communicate(graph, &tasks, trace.world_size());
         for &(from, to) in self.arrows {
             let (from, to) = (tasks[from], tasks[to]);
             graph.edges.push(Edge { from, to, kind: EdgeKind::Stated, lag: Nanos::default() });
@@ -152,7 +152,7 @@ impl Adding<'_> {
             by: stated.by,
             source: trace.source.clone(),
             device: None,
-            world_size: None,
+            world_size: trace.world_size(),
             processors: first_processor..graph.processors.len() as u32,
             steps,
             steps_marked,
@@ -192,13 +192,14 @@ impl Adding<'_> {
 
     /// Adds what is communicated, by the time at which it begins, so that the sequence is right
     /// over streams too.
-    fn communicate(&self, graph: &mut Graph, tasks: &[TaskId]) {
+    fn communicate(&self, graph: &mut Graph, tasks: &[TaskId], world_size: Option<u32>) {
         let on_device = |&place: &usize| matches!(lane(&self.nodes[place]), Lane::Stream(_));
         let mut places: Vec<usize> = (0..self.nodes.len()).filter(on_device).collect();
         places.sort_by_key(|&place| (self.times.timings[place].start, place));
         let mut sequences = Sequences::default();
         for place in places {
-            let collective = communication::add(graph, &self.nodes[place], &mut sequences);
+            let collective =
+                communication::add(graph, &self.nodes[place], &mut sequences, world_size);
             graph.links.device_work += 1;
             graph.tasks[tasks[place].0 as usize].collective = collective;
         }
