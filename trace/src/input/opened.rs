@@ -40,7 +40,7 @@ pub(super) fn file(path: &Path) -> Result<Opened<'static>, TraceError> {
     }
 }
 
-/// Takes gzip off, if there is any. That takes a fifth of the time of reading what is in it, so it
+/// Takes gzip off, if there is any. That takes a fifth of the time that reading takes as a whole, so it
 /// has no thread of its own.
 ///
 /// # Errors
