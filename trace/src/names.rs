@@ -32,15 +32,19 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        let mut names = Names { texts: Vec::new(), symbols: FastMap::default() };
-        names.symbol("");
-        names
+        let empty: Arc<str> = Arc::from("");
+        let symbols = FastMap::from_iter([(Arc::clone(&empty), Symbol::EMPTY)]);
+        Names { texts: vec![empty], symbols }
     }
 }
 
 impl Names {
     /// The number of a text, which is kept if it is new.
     pub fn symbol(&mut self, text: &str) -> Symbol {
+        // Most events leave most texts out.
+        if text.is_empty() {
+            return Symbol::EMPTY;
+        }
         if let Some(&symbol) = self.symbols.get(text) {
             return symbol;
         }

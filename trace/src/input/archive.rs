@@ -53,7 +53,7 @@ pub(super) fn each_member(
                 "{member_name} is no trace by its name: passed over"
             )))?;
         } else {
-            then(Member::File(opened::member(member_name, entry)?))?;
+            then(Member::File(opened::unpacked(member_name, entry)?))?;
         }
     }
     Ok(())

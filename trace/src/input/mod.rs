@@ -7,7 +7,6 @@
 //!
 //! Left to others: what is in a trace (`kineto`, `execution`, `chakra`), and linking (`build`).
 
-mod ahead;
 mod archive;
 mod folder;
 mod format;

@@ -25,50 +25,50 @@ pub(super) enum Kind {
 
 /// The kind of an event by its phase, category and name.
 pub(super) fn of(phase: &str, category: &str, name: &str) -> Kind {
-    match phase {
-        "X" => timed(category, name),
-        "s" | "f" if matches!(category, "fwdbwd" | "forward_backward") => {
+    match phase.as_bytes() {
+        b"X" => timed(category, name),
+        b"s" | b"f" if matches!(category.as_bytes(), b"fwdbwd" | b"forward_backward") => {
             Kind::Arrow { begins: phase == "s" }
         }
-        "s" | "t" | "f" => Kind::LaunchArrow,
-        "i" | "I" | "R" => Kind::Instant,
-        "C" => Kind::Counter,
-        "M" => Kind::Metadata,
+        b"s" | b"t" | b"f" => Kind::LaunchArrow,
+        b"i" | b"I" | b"R" => Kind::Instant,
+        b"C" => Kind::Counter,
+        b"M" => Kind::Metadata,
         _ => Kind::Unknown,
     }
 }
 
 /// Categories as Kineto has written them since 2021, its backends for other devices included.
 fn timed(category: &str, name: &str) -> Kind {
-    Kind::Timed(match category {
-        "cpu_op" | "Operator" if is_annotation(name) => Category::Annotation,
-        "cpu_op" | "Operator" => Category::Op,
-        "user_annotation" => Category::Annotation,
-        "cuda_runtime"
-        | "cuda_driver"
-        | "Runtime"
-        | "hip_runtime"
-        | "hip"
-        | "mtia_runtime"
-        | "glow_runtime"
-        | "xpu_runtime"
-        | "xpu_driver"
-        | "privateuse1_runtime"
-        | "privateuse1_driver" => Category::Runtime,
-        "kernel" | "Kernel" | "hpu_op" => Category::Kernel,
-        "gpu_memcpy" | "Memcpy" => Category::Copy,
-        "gpu_memset" | "Memset" => Category::Fill,
+    Kind::Timed(match category.as_bytes() {
+        b"cpu_op" | b"Operator" if is_annotation(name) => Category::Annotation,
+        b"cpu_op" | b"Operator" => Category::Op,
+        b"user_annotation" => Category::Annotation,
+        b"cuda_runtime"
+        | b"cuda_driver"
+        | b"Runtime"
+        | b"hip_runtime"
+        | b"hip"
+        | b"mtia_runtime"
+        | b"glow_runtime"
+        | b"xpu_runtime"
+        | b"xpu_driver"
+        | b"privateuse1_runtime"
+        | b"privateuse1_driver" => Category::Runtime,
+        b"kernel" | b"Kernel" | b"hpu_op" => Category::Kernel,
+        b"gpu_memcpy" | b"Memcpy" => Category::Copy,
+        b"gpu_memset" | b"Memset" => Category::Fill,
         // What the control processor of an MTIA does: waits, transfers, and everything else.
-        "mtia_ccp_events" => match name {
-            "event_record" | "event_wait" => Category::Sync,
-            "dma_request" => Category::Copy,
+        b"mtia_ccp_events" => match name.as_bytes() {
+            b"event_record" | b"event_wait" => Category::Sync,
+            b"dma_request" => Category::Copy,
             _ => Category::Kernel,
         },
-        "cuda_sync" => Category::Sync,
-        "gpu_user_annotation" => Category::DeviceAnnotation,
-        "python_function" => Category::Python,
-        "overhead" => Category::Overhead,
-        "Trace" => return Kind::Span,
+        b"cuda_sync" => Category::Sync,
+        b"gpu_user_annotation" => Category::DeviceAnnotation,
+        b"python_function" => Category::Python,
+        b"overhead" => Category::Overhead,
+        b"Trace" => return Kind::Span,
         _ => return Kind::Unknown,
     })
 }
@@ -82,7 +82,9 @@ fn is_annotation(name: &str) -> bool {
 
 /// Whether anything is wanted of the `args` of such an event; either text may still be unknown.
 pub(super) fn wants_arguments(phase: &str, category: &str) -> bool {
-    matches!(phase, "X" | "") && !matches!(category, "python_function" | "overhead" | "Trace")
+    // Compared as bytes, which compiles to a decision and not to a chain of comparisons.
+    matches!(phase.as_bytes(), b"X" | b"")
+        && !matches!(category.as_bytes(), b"python_function" | b"overhead" | b"Trace")
 }
 
 #[cfg(test)]
