@@ -21,8 +21,10 @@ pub(crate) struct Buffer<R> {
     end: usize,
     /// Bytes of the file before `bytes`.
     passed: u64,
-    /// Line feeds of the file before `bytes`.
+    /// Line feeds of the file before `counted`.
     lines: u64,
+    /// How far in `bytes` line feeds are among `lines`.
+    counted: usize,
     ended: bool,
     cut: bool,
 }
@@ -51,6 +53,7 @@ impl<R: Read> Buffer<R> {
             end: 0,
             passed: 0,
             lines: 0,
+            counted: 0,
             ended: false,
             cut: false,
         }
@@ -73,18 +76,26 @@ impl<R: Read> Buffer<R> {
 
     /// Where parsing stands.
     pub(crate) fn place(&self) -> Place {
-        let consumed = self.bytes.get(..self.start).unwrap_or_default();
+        let uncounted = self.bytes.get(self.counted..self.start).unwrap_or_default();
         Place {
-            byte: self.passed + consumed.len() as u64,
-            line: self.lines + 1 + line_feeds(consumed),
+            byte: self.passed + self.start as u64,
+            line: self.lines + 1 + line_feeds(uncounted),
         }
+    }
+
+    /// Where parsing stands, for callers that ask often: what was counted is not counted again.
+    pub(crate) fn mark(&mut self) -> Place {
+        let place = self.place();
+        self.lines = place.line - 1;
+        self.counted = self.start;
+        place
     }
 
     /// Reads on, at least doubling what is held, and says whether anything came.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
-        let consumed = self.bytes.get(..self.start).unwrap_or_default();
-        self.passed += consumed.len() as u64;
-        self.lines += line_feeds(consumed);
+        self.mark();
+        self.passed += self.start as u64;
+        self.counted = 0;
         self.bytes.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

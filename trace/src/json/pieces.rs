@@ -193,7 +193,7 @@ impl<R: Read> Document<R> {
 
     /// Takes the value that begins here; whether it is whole.
     fn take_value(&mut self) -> Result<bool, TraceError> {
-        self.begin = self.buffer.place();
+        self.begin = self.buffer.mark();
         let mut bytes = Vec::new();
         let mut scan = Scan::default();
         loop {
