@@ -217,13 +217,14 @@ impl Adding<'_> {
         graph.tasks[to.0 as usize].launch = Some(from);
     }
 
-    /// The steps that nodes name, from their first to their last work; else one step.
+    /// The steps that nodes of threads name, from their first to their last work; else one step.
     fn steps(&self) -> (Vec<Step>, bool) {
         let mut spans: BTreeMap<u64, Timing> = BTreeMap::new();
         let mut whole: Option<Timing> = None;
         for (node, timing) in self.nodes.iter().zip(&self.times.timings) {
             whole = Some(whole.map_or(*timing, |whole| joined(whole, *timing)));
-            let on_host = !matches!(lane(node), Lane::Stream(_));
+            // Idle time before work of the device lies where the device was, which may lag behind.
+            let on_host = matches!(lane(node), Lane::Thread(_));
             if let Some(number) = node.count(attribute::STEP).filter(|_| on_host) {
                 let span = spans.entry(number).or_insert(*timing);
                 *span = joined(*span, *timing);
