@@ -25,13 +25,30 @@ pub fn align(left: &[Option<Symbol>], right: &[Option<Symbol>]) -> Vec<(usize, u
     pairs
 }
 
-/// Where the first name of the left that the right has begins.
+/// Names that have to agree in a row before one beginning is no better than another.
+const LONGEST_RUN: usize = 256;
+
+/// Where the two agree longest in a row, from one of the first names of the left on, the first of
+/// equals: an execution trace has one step, and a recording may have that step among many.
 fn first_shared(left: &[Option<Symbol>], right: &[Option<Symbol>]) -> Option<(usize, usize)> {
-    left.iter().take(WINDOW).enumerate().find_map(|(i, name)| {
-        let name = name.as_ref()?;
-        let j = right.iter().position(|other| other.as_ref() == Some(name))?;
-        Some((i, j))
-    })
+    let run = |i: usize, j: usize| {
+        let pairs = left[i..].iter().zip(&right[j..]).take(LONGEST_RUN);
+        pairs.take_while(|(one, other)| one.is_some() && one == other).count()
+    };
+    let mut best = None;
+    let mut longest = 0;
+    for i in 0..left.len().min(WINDOW) {
+        for j in 0..right.len() {
+            let agreed = run(i, j);
+            if agreed > longest {
+                (longest, best) = (agreed, Some((i, j)));
+            }
+        }
+        if longest == LONGEST_RUN {
+            break;
+        }
+    }
+    best
 }
 
 /// The fewest elements to skip on both sides until two names in a row agree.
@@ -75,5 +92,11 @@ mod tests {
         check("", "abc", &[]);
         check("abc", "", &[]);
         check("abc", "xyz", &[]);
+    }
+
+    #[test]
+    fn a_step_is_found_among_others_like_it() {
+        // The first step lacks an op that the recorded one has.
+        check("abcd", "abdabcdabd", &[(0, 3), (1, 4), (2, 5), (3, 6)]);
     }
 }
