@@ -108,6 +108,11 @@ impl Nanos {
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
+
+    /// What this exceeds another duration by; nothing if it is shorter.
+    pub const fn saturating_sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
 }
 
 impl Add for Nanos {

@@ -20,6 +20,7 @@ use crate::error::CommandError;
 use crate::predictor::{Ask, Predictor};
 use crate::question::{Asked, Subject, TablesError, shapes, tables};
 use crate::render::{Answer, TableSet};
+use crate::terminal::harmless;
 use crate::usage::Usage;
 use crate::{batch, convert, inspect, listing, notes, ops, overheads};
 
@@ -194,9 +195,9 @@ fn generated(what: Generate, build: &BuildInfo) -> &'static str {
 
 /// The two lines every error is.
 fn report(error: &CommandError, stderr: &mut dyn Write) -> io::Result<()> {
-    writeln!(stderr, "error: {}", inspect::harmless(&error.to_string()))?;
+    writeln!(stderr, "error: {}", harmless(&error.to_string()))?;
     if let Some(hint) = error.hint() {
-        writeln!(stderr, "hint: {}", inspect::harmless(&hint))?;
+        writeln!(stderr, "hint: {}", harmless(&hint))?;
     }
     Ok(())
 }

@@ -41,6 +41,7 @@ pub mod predictor;
 pub mod question;
 pub mod render;
 pub mod shipped;
+mod terminal;
 pub mod usage;
 
 pub use command::run;

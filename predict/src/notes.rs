@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use kernelgauge_data::{Collective, Dtype, Origin};
 
-use crate::inspect::harmless;
 use crate::predictor::Predictor;
+use crate::terminal::harmless;
 
 /// One line that begins with `warning:`.
 ///

@@ -15,6 +15,7 @@ use kernelgauge_data::ExitStatus;
 use self::whole::Folder;
 use crate::args::trace::{ConvertArguments, TraceFormat};
 use crate::error::CommandError;
+use crate::terminal::harmless;
 use crate::{inspect, notes};
 
 pub use error::ConvertError;
@@ -49,7 +50,7 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn wrote(&mut self, path: &std::path::Path, what: &str) -> Result<(), CommandError> {
-        let path = inspect::harmless(&path.display().to_string());
+        let path = harmless(&path.display().to_string());
         writeln!(self.stdout, "wrote {path}   {what}")?;
         Ok(())
     }

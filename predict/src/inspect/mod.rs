@@ -13,11 +13,10 @@ use kernelgauge_data::ExitStatus;
 use kernelgauge_trace::inspect::{Inspection, inspect};
 use kernelgauge_trace::{Graph, ReadOptions, input};
 
-pub use table::{harmless, plain};
-
 use crate::args::Format;
 use crate::args::trace::{InspectArguments, TraceFiles};
 use crate::error::CommandError;
+use crate::terminal::harmless;
 
 /// Notes of reading that are told before the rest is counted.
 const NOTES_SHOWN: usize = 12;

@@ -61,19 +61,5 @@ pub fn write(graph: &Graph, inspection: &Inspection, out: &mut dyn Write) -> io:
 
 /// A collective by the name the questions have for it.
 pub fn kind_name(kind: Option<CollectiveKind>) -> &'static str {
-    match kind {
-        None => "unknown",
-        Some(CollectiveKind::AllReduce) => "all_reduce",
-        Some(CollectiveKind::Reduce) => "reduce",
-        Some(CollectiveKind::AllGather) => "all_gather",
-        Some(CollectiveKind::Gather) => "gather",
-        Some(CollectiveKind::Scatter) => "scatter",
-        Some(CollectiveKind::Broadcast) => "broadcast",
-        Some(CollectiveKind::AllToAll) => "all_to_all",
-        Some(CollectiveKind::AllToAllV) => "all_to_all_v",
-        Some(CollectiveKind::ReduceScatter) => "reduce_scatter",
-        Some(CollectiveKind::Barrier) => "barrier",
-        Some(CollectiveKind::Send) => "send",
-        Some(CollectiveKind::Receive) => "receive",
-    }
+    kind.map_or("unknown", CollectiveKind::name)
 }

@@ -9,6 +9,7 @@ use kernelgauge_trace::graph::Rank;
 use kernelgauge_trace::inspect::{CollectiveLine, HostBound, Inspection, OpLine, Skew, StepReport};
 
 use super::rows::kind_name;
+use crate::terminal::plain;
 
 /// Steps of a rank that are listed before the rest is counted.
 const STEPS_SHOWN: usize = 6;
@@ -229,7 +230,7 @@ fn coverage(graph: &Graph, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "\ncoverage  kernels linked to a launch {} · to an op {}",
-        share(links.launched, links.device_work - links.launched_before),
+        share(links.launched, links.launchable()),
         if links.ops == 0 {
             "none recorded".to_owned()
         } else {
@@ -256,27 +257,4 @@ fn coverage(graph: &Graph, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "          operators of the execution traces found {found}")?;
     }
     Ok(())
-}
-
-/// A name from a file for a terminal: no control characters, at most `width` letters.
-pub fn plain(name: &str, width: usize) -> String {
-    let clean = |letter: char| if is_harmless(letter) { letter } else { '\u{fffd}' };
-    let letters: Vec<char> = name.chars().map(clean).take(width + 1).collect();
-    match letters.len() > width {
-        true => letters[..width.saturating_sub(1)].iter().chain(['…'].iter()).collect(),
-        false => letters.into_iter().collect(),
-    }
-}
-
-/// No control character, and none that turns the direction of what follows.
-fn is_harmless(letter: char) -> bool {
-    let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !letter.is_control() && !turns
-}
-
-/// Text from files and arguments for a terminal, of any length, with its line breaks.
-pub fn harmless(text: &str) -> String {
-    let clean =
-        |letter: char| if letter == '\n' || is_harmless(letter) { letter } else { '\u{fffd}' };
-    text.chars().map(clean).collect()
 }

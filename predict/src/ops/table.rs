@@ -8,7 +8,7 @@ use kernelgauge_model::{PredictError, Prediction};
 use kernelgauge_trace::ops::{Distinct, Totals, totals};
 
 use super::answers::Answers;
-use crate::inspect::plain;
+use crate::terminal::plain;
 
 pub fn write(
     lines: &[Distinct],

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use kernelgauge_trace::Graph;
 use kernelgauge_trace::overheads::{Distribution, Overheads};
 
-use crate::inspect::plain;
+use crate::terminal::plain;
 
 pub fn write(graph: &Graph, found: &Overheads, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(

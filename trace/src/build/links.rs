@@ -72,3 +72,10 @@ pub struct Links {
     /// Calls of a thread that cross each other by more than a microsecond.
     pub crossings: u64,
 }
+
+impl Links {
+    /// Work on devices whose launch the recording could hold.
+    pub fn launchable(&self) -> u64 {
+        self.device_work.saturating_sub(self.launched_before)
+    }
+}

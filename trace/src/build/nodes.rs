@@ -8,7 +8,7 @@ mod align;
 use std::collections::HashMap;
 
 use crate::execution::{ExecutionTrace, Node, NodeKind};
-use crate::graph::{CallId, CallKind, Graph, ProcessorKind};
+use crate::graph::{CallId, CallKind, Graph};
 use crate::names::{Names, Symbol};
 use crate::recording::{CollectiveFacts, OpFacts};
 
@@ -48,11 +48,7 @@ fn operators(execution: &ExecutionTrace, pairs: &[(CallId, usize)]) -> u64 {
 
 /// The ops and annotations of a rank, thread by thread.
 fn threads(graph: &Graph, rank: u32) -> Vec<Vec<CallId>> {
-    let processors = graph.ranks.get(rank as usize).map_or(0..0, |rank| rank.processors.clone());
-    let threads = processors.filter_map(|place| {
-        let processor = graph.processors.get(place as usize)?;
-        matches!(processor.kind, ProcessorKind::Thread { .. }).then(|| processor.calls.clone())
-    });
+    let threads = graph.threads_of(rank).map(|(_, thread)| thread.calls.clone());
     let host = |call: &CallId| graph.call(*call).kind != CallKind::Runtime;
     threads.map(|calls| calls.map(CallId).filter(host).collect()).collect()
 }
@@ -103,25 +99,14 @@ fn by_order(graph: &Graph, rank: u32, execution: &ExecutionTrace) -> Vec<(CallId
                 calls.as_ref()?.iter().map(|call| Some(graph.call(*call).name)).collect();
             Some((thread, align::align(&wanted, &names)))
         });
-        // Of equals the first thread.
-        let Some((thread, matched)) = found.rev_max() else { continue };
+        // The last of equals is taken: backwards that is the first thread.
+        let longest = found.rev().max_by_key(|(_, matched)| matched.len());
+        let Some((thread, matched)) = longest else { continue };
         let Some(calls) = threads.get_mut(thread).and_then(Option::take) else { continue };
         pairs.extend(matched.into_iter().map(|(node, call)| (calls[call], nodes[node])));
     }
     pairs
 }
-
-trait LongestMatch: Iterator<Item = (usize, Vec<(usize, usize)>)> + Sized {
-    /// The thread with the most pairs, the first of equals.
-    fn rev_max(self) -> Option<(usize, Vec<(usize, usize)>)> {
-        self.fold(None, |best: Option<(usize, Vec<(usize, usize)>)>, next| match best {
-            Some(best) if best.1.len() >= next.1.len() => Some(best),
-            _ => Some(next),
-        })
-    }
-}
-
-impl<I: Iterator<Item = (usize, Vec<(usize, usize)>)>> LongestMatch for I {}
 
 fn take(graph: &mut Graph, call: CallId, node: &Node, names: &Names) {
     let stated = graph.call(call).facts.and_then(|row| graph.ops.get(row));

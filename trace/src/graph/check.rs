@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Edge, Graph, ProcessorKind, TaskId, TaskKind, Timing};
+use super::{Edge, Graph, TaskId, Timing};
 
 /// Something that must not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn flaws(graph: &Graph) -> Vec<Flaw> {
         return flaws;
     }
     for processor in &graph.processors {
-        let thread = matches!(processor.kind, ProcessorKind::Thread { .. });
+        let thread = processor.kind.is_thread();
         let mut before: Option<Timing> = None;
         for place in processor.tasks.clone() {
             let task = &graph.tasks[place as usize];
@@ -177,20 +177,4 @@ pub fn stuck(graph: &Graph) -> Vec<TaskId> {
     }
     let stuck = (0..graph.tasks.len() as u32).map(TaskId);
     stuck.filter(|&task| waiting[Points::end(task)] > 0).collect()
-}
-
-/// Work on devices without the call that launched it.
-pub fn orphans(graph: &Graph) -> impl Iterator<Item = TaskId> {
-    let places = graph.tasks.iter().enumerate();
-    let orphans = places.filter(|(_, task)| task.kind.is_on_device() && task.launch.is_none());
-    orphans.map(|(place, _)| TaskId(place as u32))
-}
-
-/// How much of a processor's time its tasks take together; more than the time it has if some
-/// overlap, which happens on streams only.
-pub fn busy(graph: &Graph, tasks: impl Iterator<Item = TaskId>) -> kernelgauge_data::Nanos {
-    let own =
-        tasks.filter(|&task| !matches!(graph.task(task).kind, TaskKind::Gap | TaskKind::Wait));
-    let durations = own.filter_map(|task| graph.task(task).timing.map(|timing| timing.duration));
-    durations.fold(kernelgauge_data::Nanos::default(), |sum, one| sum + one)
 }

@@ -62,6 +62,39 @@ impl Graph {
         &self.tasks[range.start as usize..range.end as usize]
     }
 
+    /// The processors of the rank at a place.
+    pub fn processors_of(
+        &self,
+        rank: u32,
+    ) -> impl DoubleEndedIterator<Item = (ProcessorId, &Processor)> {
+        let range = self.ranks.get(rank as usize).map_or(0..0, |rank| rank.processors.clone());
+        range.map(|place| (ProcessorId(place), &self.processors[place as usize]))
+    }
+
+    /// The threads of the rank at a place.
+    pub fn threads_of(
+        &self,
+        rank: u32,
+    ) -> impl DoubleEndedIterator<Item = (ProcessorId, &Processor)> {
+        let thread = |one: &(ProcessorId, &Processor)| one.1.kind.is_thread();
+        self.processors_of(rank).filter(thread)
+    }
+
+    /// The streams of the rank at a place.
+    pub fn streams_of(
+        &self,
+        rank: u32,
+    ) -> impl DoubleEndedIterator<Item = (ProcessorId, &Processor)> {
+        let stream = |one: &(ProcessorId, &Processor)| !one.1.kind.is_thread();
+        self.processors_of(rank).filter(stream)
+    }
+
+    /// The calls of a processor, in the order in which they begin.
+    pub fn calls_of(&self, processor: ProcessorId) -> &[Call] {
+        let range = self.processor(processor).calls.clone();
+        &self.calls[range.start as usize..range.end as usize]
+    }
+
     /// A processor of this graph.
     pub fn processor(&self, id: ProcessorId) -> &Processor {
         &self.processors[id.0 as usize]

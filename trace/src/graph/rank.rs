@@ -94,6 +94,13 @@ pub enum ProcessorKind {
     },
 }
 
+impl ProcessorKind {
+    /// Whether it is a thread of the host, and no stream of a device.
+    pub fn is_thread(self) -> bool {
+        matches!(self, ProcessorKind::Thread { .. })
+    }
+}
+
 /// Ranks that communicate with each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {

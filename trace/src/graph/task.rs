@@ -54,6 +54,20 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TaskKind::Op => "op",
+            TaskKind::Runtime => "runtime",
+            TaskKind::Kernel => "kernel",
+            TaskKind::Copy => "copy",
+            TaskKind::Fill => "fill",
+            TaskKind::Collective => "collective",
+            TaskKind::Gap => "gap",
+            TaskKind::Wait => "wait",
+        }
+    }
+
     /// Whether it runs on a device.
     pub fn is_on_device(self) -> bool {
         matches!(self, TaskKind::Kernel | TaskKind::Copy | TaskKind::Fill | TaskKind::Collective)
@@ -124,6 +138,26 @@ pub enum CollectiveKind {
     Send,
     /// From another rank.
     Receive,
+}
+
+impl CollectiveKind {
+    /// The name in files; on the command line `-` stands for `_`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CollectiveKind::AllReduce => "all_reduce",
+            CollectiveKind::Reduce => "reduce",
+            CollectiveKind::AllGather => "all_gather",
+            CollectiveKind::Gather => "gather",
+            CollectiveKind::Scatter => "scatter",
+            CollectiveKind::Broadcast => "broadcast",
+            CollectiveKind::AllToAll => "all_to_all",
+            CollectiveKind::AllToAllV => "all_to_all_v",
+            CollectiveKind::ReduceScatter => "reduce_scatter",
+            CollectiveKind::Barrier => "barrier",
+            CollectiveKind::Send => "send",
+            CollectiveKind::Receive => "receive",
+        }
+    }
 }
 
 /// What one rank communicates in one call.

@@ -61,7 +61,7 @@ pub fn of(graph: &Graph, ranks: &[RankReport]) -> Vec<Advice> {
             Some("call `profiler.step()` after each step to mark them"),
         );
     }
-    let unlinked = links.device_work - links.launched - links.launched_before;
+    let unlinked = links.launchable().saturating_sub(links.launched);
     if links.launched_before > 0 {
         say(
             "launched_before",

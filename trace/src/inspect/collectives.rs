@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use kernelgauge_data::Nanos;
 
-use super::step::minus;
 use crate::graph::{CollectiveKind, Graph, Rendezvous};
 
 /// Collectives of one kind, size and group.
@@ -84,7 +83,7 @@ fn fill(graph: &Graph, line: &mut CollectiveLine, meetings: &[&Rendezvous]) {
         };
         transfers.push(transfer);
         let moved = Nanos::new(transfer.get().saturating_mul(timings.len() as u64));
-        line.waiting = Some(line.waiting.unwrap_or_default() + minus(time, moved));
+        line.waiting = Some(line.waiting.unwrap_or_default() + time.saturating_sub(moved));
         let first = timings.iter().map(|timing| timing.start).min();
         let last = timings.iter().map(|timing| timing.start).max();
         line.spread = line.spread.max(last.zip(first).map(|(last, first)| last.since(first)));

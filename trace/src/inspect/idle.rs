@@ -70,7 +70,7 @@ fn one(
     let usual = Nanos::new(latency.get().saturating_mul(2));
     let on_the_way = rest.min(usual);
     idle.launch = idle.launch + on_the_way;
-    let held = Nanos::new(rest.get().saturating_sub(on_the_way.get()));
+    let held = rest.saturating_sub(on_the_way);
     match held_by_stream {
         true => idle.stream = idle.stream + held,
         false => idle.unexplained = idle.unexplained + held,

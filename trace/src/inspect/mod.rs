@@ -46,8 +46,9 @@ pub struct RankReport {
 
 /// Inspects a graph.
 pub fn inspect(graph: &Graph) -> Inspection {
+    let transfers = step::transfers(graph);
     let ranks: Vec<RankReport> = (0..graph.ranks.len())
-        .map(|place| RankReport { place, steps: step::reports(graph, place) })
+        .map(|place| RankReport { place, steps: step::reports(graph, place, &transfers) })
         .collect();
     let collectives = collectives::lines(graph);
     let skew = skew::of(graph, &ranks);

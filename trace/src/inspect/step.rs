@@ -78,14 +78,13 @@ impl HostBound {
     }
 }
 
-/// The steps of a rank.
-pub fn reports(graph: &Graph, rank: usize) -> Vec<StepReport> {
+/// The steps of a rank. `transfers` are those of the whole graph.
+pub fn reports(graph: &Graph, rank: usize, transfers: &HashMap<TaskId, Nanos>) -> Vec<StepReport> {
     let Some(this) = graph.ranks.get(rank) else { return Vec::new() };
     let work = DeviceWork::of(graph, rank);
-    let transfers = transfers(graph);
     this.steps
         .iter()
-        .map(|step| report(graph, step.number, step.timing, &work, &transfers))
+        .map(|step| report(graph, step.number, step.timing, &work, transfers))
         .collect()
 }
 
@@ -102,11 +101,7 @@ pub struct DeviceWork {
 impl DeviceWork {
     fn of(graph: &Graph, rank: usize) -> Self {
         let mut work = Vec::new();
-        for processor in graph.ranks[rank].processors.clone() {
-            let processor = &graph.processors[processor as usize];
-            if !matches!(processor.kind, ProcessorKind::Stream { .. }) {
-                continue;
-            }
+        for (_, processor) in graph.streams_of(rank as u32) {
             for task in processor.tasks.clone().map(TaskId) {
                 work.extend(graph.task(task).timing.map(|timing| (timing, task)));
             }
@@ -135,7 +130,7 @@ impl DeviceWork {
 }
 
 /// The transfer of each member of a whole rendezvous.
-fn transfers(graph: &Graph) -> HashMap<TaskId, Nanos> {
+pub fn transfers(graph: &Graph) -> HashMap<TaskId, Nanos> {
     let known = graph.rendezvous.iter().filter_map(|one| Some((&one.members, one.transfer?)));
     known.flat_map(|(members, time)| members.iter().map(move |&task| (task, time))).collect()
 }
@@ -164,7 +159,7 @@ fn report(
         compute: compute.length(),
         copies: copies.length(),
         communication: communication.length(),
-        exposed_communication: minus(communication.length(), overlapped),
+        exposed_communication: communication.length().saturating_sub(overlapped),
         transfer: Nanos::default(),
         waiting: Nanos::default(),
         split_known: true,
@@ -181,18 +176,13 @@ fn report(
         match transfers.get(&task) {
             Some(&transfer) => {
                 report.transfer = report.transfer + transfer;
-                report.waiting = report.waiting + minus(timing.duration, transfer);
+                report.waiting = report.waiting + timing.duration.saturating_sub(transfer);
             }
             None => report.split_known = false,
         }
     }
     report.host_bound = HostBound::of(&report.idle, window.duration, report.device_work);
     report
-}
-
-/// What a time exceeds another by; nothing if it is shorter.
-pub fn minus(time: Nanos, other: Nanos) -> Nanos {
-    Nanos::new(time.get().saturating_sub(other.get()))
 }
 
 fn streams(graph: &Graph, window: Timing, work: &DeviceWork) -> Vec<StreamBusy> {

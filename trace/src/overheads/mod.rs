@@ -24,7 +24,7 @@ use kernelgauge_data::Nanos;
 
 pub use distribution::Distribution;
 
-use crate::graph::{CallId, Graph, ProcessorKind};
+use crate::graph::{CallId, Graph};
 use top_level::TopLevel;
 
 /// What the profiler adds to the host for each event it records: the published method's figure
@@ -81,7 +81,7 @@ pub fn overheads(graph: &Graph, event_cost: Nanos, by_shape: bool) -> Overheads 
     let mut between_ops = Vec::new();
     let mut ops: BTreeMap<(String, String), Samples> = BTreeMap::new();
     for processor in &graph.processors {
-        if !matches!(processor.kind, ProcessorKind::Thread { .. }) {
+        if !processor.kind.is_thread() {
             continue;
         }
         let mut before: Option<TopLevel> = None;
@@ -89,7 +89,7 @@ pub fn overheads(graph: &Graph, event_cost: Nanos, by_shape: bool) -> Overheads 
             let Some(op) = TopLevel::at(graph, CallId(place)) else { continue };
             if let Some(gap) = before.as_ref().and_then(|before| op.gap_after(graph, before)) {
                 let counts = gap > event_cost && gap < T1_LONGEST;
-                between_ops.extend(counts.then(|| less(gap, event_cost)));
+                between_ops.extend(counts.then(|| gap.saturating_sub(event_cost)));
             }
             let shapes = if by_shape { op.shapes(graph) } else { String::new() };
             let samples = ops.entry((op.name(graph), shapes)).or_default();
@@ -136,7 +136,7 @@ fn sample(
     let cost = |events: u64| Nanos::new(event_cost.get().saturating_mul(events));
     let (Some(&first), Some(&last)) = (made.first(), made.last()) else {
         let all = op.within().count() as u64;
-        samples.between.push(less(op.timing.duration, cost(all)));
+        samples.between.push(op.timing.duration.saturating_sub(cost(all)));
         return;
     };
     samples.launches = samples.launches.max(made.len() as u64);
@@ -144,13 +144,13 @@ fn sample(
     let timing = |call: CallId| graph.call(call).timing;
     let (Some(start), Some(end)) = (timing(first), timing(last)) else { return };
     let before = start.start.since(op.timing.start);
-    samples.before.push(less(before, events(op.id.0, first.0)));
+    samples.before.push(before.saturating_sub(events(op.id.0, first.0)));
     let after = op.timing.end().since(end.end());
-    samples.after.push(less(after, events(last.0, op.end)));
+    samples.after.push(after.saturating_sub(events(last.0, op.end)));
     for pair in made.windows(2) {
         let (Some(left), Some(right)) = (timing(pair[0]), timing(pair[1])) else { continue };
         let gap = right.start.since(left.end());
-        samples.between.push(less(gap, events(pair[0].0, pair[1].0)));
+        samples.between.push(gap.saturating_sub(events(pair[0].0, pair[1].0)));
     }
 }
 
@@ -165,15 +165,11 @@ fn calls(
         let this = graph.call(call);
         if let Some(timing) = this.timing {
             let name = graph.names.text(this.name);
-            times.entry(name).or_default().push(less(timing.duration, event_cost));
+            times.entry(name).or_default().push(timing.duration.saturating_sub(event_cost));
         }
     }
     let mut calls: Vec<(String, Distribution)> =
         times.into_iter().map(|(name, times)| (name.to_owned(), Distribution::of(times))).collect();
     calls.sort_by(|a, b| (b.1.count, &a.0).cmp(&(a.1.count, &b.0)));
     calls
-}
-
-fn less(time: Nanos, cost: Nanos) -> Nanos {
-    Nanos::new(time.get().saturating_sub(cost.get()))
 }

@@ -8,9 +8,7 @@ use std::io::Write;
 use ::csv::{Error, Writer};
 
 use super::moment::{Micros, origin};
-use crate::graph::{
-    CollectiveKind, EdgeKind, Graph, ProcessorKind, Provenance, Task, TaskId, TaskKind,
-};
+use crate::graph::{CollectiveKind, EdgeKind, Graph, ProcessorKind, Provenance, Task, TaskId};
 
 /// The columns, in order.
 pub const COLUMNS: [&str; 21] = [
@@ -62,7 +60,7 @@ pub fn tasks(graph: &Graph, out: impl Write) -> Result<u64, Error> {
         let duration = task.timing.map(|timing| Micros::lasting(timing.duration).to_string());
         let mut row = vec![place.to_string()];
         row.extend(place_cells(graph, task));
-        row.extend([kind_word(task.kind).to_owned(), graph.names.text(task.name).to_owned()]);
+        row.extend([task.kind.name().to_owned(), graph.names.text(task.name).to_owned()]);
         row.extend([start.unwrap_or_default(), duration.unwrap_or_default()]);
         row.push(provenance_word(task.provenance).to_owned());
         row.extend(op_cells(graph, task));
@@ -110,7 +108,7 @@ fn collective_cells(graph: &Graph, task: &Task) -> [String; 6] {
     let Some(stated) = stated else { return Default::default() };
     let group = stated.group.and_then(|group| graph.groups.get(group.0 as usize));
     [
-        stated.kind.map_or("", collective_word).to_owned(),
+        stated.kind.map_or("", CollectiveKind::name).replace('_', "-"),
         graph.names.text(stated.dtype).to_owned(),
         number(stated.bytes_in),
         number(stated.bytes_out),
@@ -121,19 +119,6 @@ fn collective_cells(graph: &Graph, task: &Task) -> [String; 6] {
 
 fn number(number: Option<u64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
-}
-
-fn kind_word(kind: TaskKind) -> &'static str {
-    match kind {
-        TaskKind::Op => "op",
-        TaskKind::Runtime => "runtime",
-        TaskKind::Kernel => "kernel",
-        TaskKind::Copy => "copy",
-        TaskKind::Fill => "fill",
-        TaskKind::Collective => "collective",
-        TaskKind::Gap => "gap",
-        TaskKind::Wait => "wait",
-    }
 }
 
 fn edge_word(kind: EdgeKind) -> &'static str {
@@ -154,23 +139,6 @@ fn provenance_word(provenance: Provenance) -> &'static str {
         Provenance::Measured => "measured",
         Provenance::Modelled => "modelled",
         Provenance::Assumed => "assumed",
-    }
-}
-
-fn collective_word(kind: CollectiveKind) -> &'static str {
-    match kind {
-        CollectiveKind::AllReduce => "all-reduce",
-        CollectiveKind::Reduce => "reduce",
-        CollectiveKind::AllGather => "all-gather",
-        CollectiveKind::Gather => "gather",
-        CollectiveKind::Scatter => "scatter",
-        CollectiveKind::Broadcast => "broadcast",
-        CollectiveKind::AllToAll => "all-to-all",
-        CollectiveKind::AllToAllV => "all-to-all-v",
-        CollectiveKind::ReduceScatter => "reduce-scatter",
-        CollectiveKind::Barrier => "barrier",
-        CollectiveKind::Send => "send",
-        CollectiveKind::Receive => "receive",
     }
 }
 

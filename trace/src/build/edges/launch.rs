@@ -7,8 +7,7 @@
 
 use kernelgauge_data::Nanos;
 
-use super::order::as_range;
-use crate::graph::{Edge, EdgeKind, Graph, Launching, ProcessorKind, TaskId, Timing};
+use crate::graph::{Edge, EdgeKind, Graph, Launching, TaskId, Timing};
 
 /// Ties work on devices to its launch and to the work before it on its stream.
 pub fn tie(graph: &mut Graph, rank: u32) {
@@ -37,9 +36,7 @@ pub fn tie(graph: &mut Graph, rank: u32) {
 
 /// The tasks of a rank's streams, each with the one before it.
 fn neighbours(graph: &Graph, rank: u32) -> Vec<(Option<TaskId>, TaskId)> {
-    let processors = &graph.processors[as_range(&graph.ranks[rank as usize].processors)];
-    let streams = processors.iter().filter(|one| matches!(one.kind, ProcessorKind::Stream { .. }));
-    let tasks = streams.flat_map(|stream| {
+    let tasks = graph.streams_of(rank).flat_map(|(_, stream)| {
         let first = stream.tasks.start;
         stream
             .tasks

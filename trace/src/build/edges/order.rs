@@ -2,22 +2,17 @@
 
 use kernelgauge_data::Nanos;
 
-use crate::graph::{Edge, EdgeKind, Graph, ProcessorKind, TaskId};
+use crate::graph::{Edge, EdgeKind, Graph, TaskId};
 
 /// Ties each piece of a thread to the one before it; pieces leave no holes.
 pub fn tie(graph: &mut Graph, rank: u32) {
-    let Graph { ranks, processors, edges, .. } = graph;
-    let processors = &processors[as_range(&ranks[rank as usize].processors)];
-    let threads = processors.iter().filter(|one| matches!(one.kind, ProcessorKind::Thread { .. }));
-    for thread in threads {
-        for to in thread.tasks.clone().skip(1) {
-            let (from, to) = (TaskId(to - 1), TaskId(to));
-            edges.push(Edge { from, to, kind: EdgeKind::Thread, lag: Nanos::new(0) });
-        }
-    }
-}
-
-/// A range of places.
-pub fn as_range(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
-    range.start as usize..range.end as usize
+    let later = graph.threads_of(rank).flat_map(|(_, thread)| thread.tasks.clone().skip(1));
+    let tied = later.map(|to| Edge {
+        from: TaskId(to - 1),
+        to: TaskId(to),
+        kind: EdgeKind::Thread,
+        lag: Nanos::new(0),
+    });
+    let tied: Vec<Edge> = tied.collect();
+    graph.edges.extend(tied);
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::order::as_range;
 use crate::graph::{Graph, ProcessorKind, TaskId};
 use crate::time::Moment;
 
@@ -19,7 +18,7 @@ impl Queues {
     /// The streams of a rank. Work without a launch counts from its own start.
     pub fn of(graph: &Graph, rank: u32) -> Self {
         let mut queues = Queues::default();
-        for processor in &graph.processors[as_range(&graph.ranks[rank as usize].processors)] {
+        for (_, processor) in graph.streams_of(rank) {
             let ProcessorKind::Stream { device, stream } = processor.kind else { continue };
             let queue = queues.streams.entry((device, stream)).or_default();
             for task in processor.tasks.clone().map(TaskId) {

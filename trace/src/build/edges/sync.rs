@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use kernelgauge_data::Nanos;
 
-use super::order::as_range;
 use super::queue::Queues;
 use crate::build::host::Host;
-use crate::graph::{Edge, EdgeKind, Graph, ProcessorKind, TaskId, TaskKind, Timing};
+use crate::graph::{Edge, EdgeKind, Graph, TaskId, TaskKind, Timing};
 use crate::recording::{Category, NONE, Recording, SyncFacts};
 use crate::time::Moment;
 
@@ -76,17 +75,13 @@ fn recorded(recording: &Recording) -> HashMap<i64, &SyncFacts> {
 }
 
 fn runtime_calls(graph: &Graph, rank: u32) -> Vec<TaskId> {
-    let processors = &graph.processors[as_range(&graph.ranks[rank as usize].processors)];
-    let threads = processors.iter().filter(|one| matches!(one.kind, ProcessorKind::Thread { .. }));
-    let tasks = threads.flat_map(|thread| thread.tasks.clone().map(TaskId));
+    let tasks = graph.threads_of(rank).flat_map(|(_, thread)| thread.tasks.clone().map(TaskId));
     tasks.filter(|&task| graph.task(task).kind == TaskKind::Runtime).collect()
 }
 
 /// The copy each call launched.
 fn own_work(graph: &Graph, rank: u32) -> HashMap<TaskId, TaskId> {
-    let processors = &graph.processors[as_range(&graph.ranks[rank as usize].processors)];
-    let streams = processors.iter().filter(|one| matches!(one.kind, ProcessorKind::Stream { .. }));
-    let tasks = streams.flat_map(|stream| stream.tasks.clone().map(TaskId));
+    let tasks = graph.streams_of(rank).flat_map(|(_, stream)| stream.tasks.clone().map(TaskId));
     let copies = tasks.filter(|&task| graph.task(task).kind == TaskKind::Copy);
     copies.filter_map(|task| Some((graph.task(task).launch?, task))).collect()
 }

@@ -10,10 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernelgauge_data::Nanos;
 
-use super::order::as_range;
-use crate::graph::{
-    Edge, EdgeKind, Graph, Processor, ProcessorId, ProcessorKind, TaskId, TaskKind, Timing,
-};
+use crate::graph::{Edge, EdgeKind, Graph, ProcessorId, ProcessorKind, TaskId, TaskKind, Timing};
 use crate::recording::{Recording, TrackId};
 
 /// Turns explained gaps into waits with an edge from what they wait for, and ties backward ops
@@ -32,7 +29,7 @@ pub fn tie(graph: &mut Graph, rank: u32, recording: &Recording) {
             });
         }
     }
-    let threads: Vec<ProcessorId> = threads(graph, rank).collect();
+    let threads: Vec<ProcessorId> = graph.threads_of(rank).map(|(thread, _)| thread).collect();
     for &other in &backward {
         for &waiting in threads.iter().filter(|&&thread| !backward.contains(&thread)) {
             explain(graph, waiting, other);
@@ -40,22 +37,15 @@ pub fn tie(graph: &mut Graph, rank: u32, recording: &Recording) {
     }
 }
 
-fn threads(graph: &Graph, rank: u32) -> impl Iterator<Item = ProcessorId> {
-    let range = as_range(&graph.ranks[rank as usize].processors);
-    let places =
-        range.filter(|&place| matches!(graph.processors[place].kind, ProcessorKind::Thread { .. }));
-    places.map(|place| ProcessorId(place as u32))
-}
-
 /// Threads whose ops state the thread of their forward op.
 fn numbered(graph: &Graph, rank: u32) -> Vec<ProcessorId> {
-    let states = |processor: &Processor| {
-        graph.calls[as_range(&processor.calls)].iter().any(|call| {
+    let states = |thread: &ProcessorId| {
+        graph.calls_of(*thread).iter().any(|call| {
             let facts = call.facts.and_then(|row| graph.ops.get(row));
             facts.is_some_and(|facts| facts.forward_thread > 0)
         })
     };
-    threads(graph, rank).filter(|&thread| states(graph.processor(thread))).collect()
+    graph.threads_of(rank).map(|(thread, _)| thread).filter(states).collect()
 }
 
 type Arrows = BTreeMap<(ProcessorId, ProcessorId), Vec<(TaskId, TaskId)>>;
@@ -64,8 +54,9 @@ type Arrows = BTreeMap<(ProcessorId, ProcessorId), Vec<(TaskId, TaskId)>>;
 fn arrows(graph: &Graph, rank: u32, recording: &Recording) -> Arrows {
     let mut begun = BTreeMap::new();
     let mut arrows: Arrows = BTreeMap::new();
-    let names: BTreeMap<(&str, &str), ProcessorId> = threads(graph, rank)
-        .filter_map(|thread| match graph.processor(thread).kind {
+    let names: BTreeMap<(&str, &str), ProcessorId> = graph
+        .processors_of(rank)
+        .filter_map(|(thread, processor)| match processor.kind {
             ProcessorKind::Thread { process, thread: name } => {
                 Some(((graph.names.text(process), graph.names.text(name)), thread))
             }

@@ -203,7 +203,7 @@ impl Export<'_> {
         if recorded != unit.duration && unit.is_last && !unit.idle {
             attributes.push(Attribute::uint64(attribute::RECORDED_DURATION, recorded));
         }
-        let kind = if unit.idle { "idle" } else { kind_name(task.kind) };
+        let kind = if unit.idle { "idle" } else { task.kind.name() };
         attributes.push(Attribute::string(attribute::TASK_KIND, kind));
         let step = task.step.and_then(|step| self.rank.steps.get(step as usize));
         if let Some(step) = step {
@@ -243,18 +243,5 @@ impl Export<'_> {
     /// Nanoseconds from the first task of the rank.
     fn start(&self, unit: &Unit) -> u64 {
         unit.starts.since(self.origin).get()
-    }
-}
-
-fn kind_name(kind: TaskKind) -> &'static str {
-    match kind {
-        TaskKind::Op => "op",
-        TaskKind::Runtime => "runtime",
-        TaskKind::Kernel => "kernel",
-        TaskKind::Copy => "copy",
-        TaskKind::Fill => "fill",
-        TaskKind::Collective => "collective",
-        TaskKind::Gap => "gap",
-        TaskKind::Wait => "wait",
     }
 }
